@@ -1,4 +1,4 @@
-"""What a user calls from Python."""
+"""The functions that a user calls from Python."""
 
 from __future__ import annotations
 
@@ -55,9 +55,10 @@ def run(
         out: Results directory (or URL) to store the run in; absent: nothing is stored. A run that is there already is
             read, if its engine is reproducible. Any other engine adds a repetition.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
-        allow_plugins: Import whatever plugin (`"module:Class"`) the document names. Classes, and those that `parameters` name,
+        allow_plugins: Import all plugins (`"module:Class"`) that the document names. Classes, and those that
+            `parameters` name,
             need no permission.
-        **parameters: The experiment's parameters (`bloatlab show NAME`). With a document: dotted paths into it, as
+        **parameters: The experiment's parameters (`bloatlab show NAME`). With a document: dotted paths into it, such as
             `**{"flows.0.cca": "bbr"}`.
 
     Returns:
@@ -81,7 +82,7 @@ def run(
     if summary.failed:
         raise RuntimeError(summary.failed[0][1])
     result = Store(out).run(summary.runs[0].run_id)
-    # What this call ran may run again.
+    # The same plugins may be used to simulate this run again.
     result.plugins, result.given_engine = AllowedPlugins(frozenset(planned.plugins)), planned.engine
     return result
 
@@ -96,7 +97,7 @@ def simulate(
     allow_plugins: bool = False,
     **paths: Any,
 ) -> Result:
-    """Runs the scenario in a TOML or JSON file once; otherwise as `run`.
+    """Runs the scenario in a TOML or JSON file once. Otherwise the same as `run`.
 
     Raises:
         ParameterError: The file cannot be read, or names a plugin that is not allowed.
@@ -122,10 +123,10 @@ def sweep(
     allow_plugins: bool = False,
     **parameters: Any,
 ) -> Store:
-    """Runs the cartesian product of the axes, in parallel; what the store holds already is not run again.
+    """Runs the cartesian product of the axes in parallel. Stored runs are not repeated.
 
     Args:
-        scenario: Name of an experiment, a scenario document, or a whole `Plan`, which says the rest itself.
+        scenario: Name of an experiment, a scenario document, or a whole `Plan`, which replaces the other arguments.
         axes: Values of each swept parameter (or dotted path); an experiment's own axes are added where they are neither
             swept nor set.
         replications: Runs of each point; replication `r`, from 0, has the seed `seed + r`; absent: one, or as many as the
@@ -138,7 +139,8 @@ def sweep(
         scheduler: A dask scheduler's address (`"tcp://host:8786"`, or `"file:PATH"` of its scheduler file) or a connected
             `distributed.Client`: the runs are made on its workers.
         packets: Record every packet.
-        allow_plugins: Import whatever plugin (`"module:Class"`) the document or the plan names. Classes, and those that `axes`
+        allow_plugins: Import all plugins (`"module:Class"`) that the document or the plan names. Classes, and those
+            that `axes`
             and `parameters` name, need no permission.
         **parameters: Parameters that all runs share.
 
@@ -151,7 +153,7 @@ def sweep(
         EngineError: There is no such engine, or it cannot run one of the scenarios.
         StoreError: `out` cannot be written.
         ClusterError: The scheduler cannot be reached or was lost, or a worker has another engine.
-        KeyboardInterrupt: Ctrl-C; what is finished is kept.
+        KeyboardInterrupt: Ctrl-C; finished runs are kept.
     """
     settings = RunSettings(engine=engine, jobs=jobs, scheduler=scheduler)
     if isinstance(scenario, Plan):
@@ -183,7 +185,7 @@ def open(directory: Path | str) -> Store:  # noqa: A001
     """Opens a results directory.
 
     Raises:
-        StoreError: There is none, or it is damaged.
+        StoreError: There is no store, or it is damaged.
     """
     return Store(directory)
 

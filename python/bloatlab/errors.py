@@ -1,4 +1,4 @@
-"""What goes wrong for a user, each in one clear line."""
+"""Errors that a user can cause. The text of each is one clear line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class BloatlabError(Exception):
-    """Base of the errors a user can cause; its text is one line that says what is wrong and what is allowed."""
+    """Base of the errors that a user can cause. The text is one line that says what is wrong and what is allowed."""
 
 
 class ParameterError(BloatlabError, ValueError):
@@ -23,11 +23,11 @@ class StoreError(BloatlabError):
 
 
 class ClusterError(BloatlabError):
-    """A cluster that cannot be reached, was lost, or has workers that cannot run what is asked for."""
+    """A cluster that cannot be reached, was lost, or has workers that cannot make the runs."""
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> ParameterError:
-    """The error for a name that nobody knows, with the nearest known one, or all of them when none is near."""
+    """The error for an unknown name, with the nearest known name, or all known names if none is near."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean `{near[0]}`?" if near else f"known: {', '.join(names) or 'none'}"

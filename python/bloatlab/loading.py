@@ -1,4 +1,4 @@
-"""From the `module:Class` of a scenario to a class: who may name one, how it is imported, and what it adds to a run's identity.
+"""Finds the classes that a scenario names as `module:Class`, and gives them a part in the identity of a run.
 
 Importing a module runs its code. So a class is imported only if the user has allowed it; a document (a scenario file, a plan, a
 stored run) that names one is not enough. The same holds for the programs that a document starts. Objects that the caller holds
@@ -32,16 +32,16 @@ _KEYS = ("cca", "congestion_control", "queue", "reverse_queue")
 
 @dataclass(frozen=True)
 class AllowedPlugins:
-    """The plugins that may be imported, by the user's own word."""
+    """The plugins that the user allows to be imported."""
 
     names: frozenset[str] = frozenset()
     """`module:Class`, each named on the command line or in the Python call."""
     all: bool = False
-    """Whatever a document names (`--allow-plugins`, `allow_plugins=True`)."""
+    """All plugins that a document names (`--allow-plugins`, `allow_plugins=True`)."""
 
     @classmethod
     def named_in(cls, *values: Any, all: bool = False) -> AllowedPlugins:  # noqa: A002
-        """Those that the user's own values name: the texts of options, or the parameters of a call."""
+        """The plugins in the user's own values: the texts of options, or the parameters of a call."""
         return cls(frozenset(name for value in values for name in _names(value)), all)
 
     def and_also(self, name: str) -> AllowedPlugins:
@@ -64,14 +64,14 @@ def _names(value: Any) -> Iterator[str]:
         if isinstance(item, str):
             yield from _NAMED.findall(item)
         elif isinstance(item, Mapping | list | tuple) and id(item) not in seen:
-            # A list may hold itself.
+            # A list may contain itself.
             seen.add(id(item))
             waiting.extend(item.values() if isinstance(item, Mapping) else item)
 
 
 @dataclass(frozen=True)
 class Factory:
-    """Makes instances of a plugin class. Unlike a closure it can be compared, and sent to another process."""
+    """Makes instances of a plugin class. Unlike a closure, it can be compared, and sent to another process."""
 
     plugin: type
 
@@ -112,9 +112,9 @@ def command_reference(words: Sequence[str]) -> str:
 
 
 def outline(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The same tables, of plugins that are only named without the fingerprint of their source: nothing is imported.
+    """As `resolve`, but without imports: tables of plugins that are only named have no fingerprint of their source.
 
-    It can be listed and checked. Its runs have other identities than those that are made.
+    The result can be listed and checked. The identities of its runs differ from those of the real runs.
     """
     resolved = _Outlining().value(document, ())
     assert isinstance(resolved, dict)
@@ -122,7 +122,7 @@ def outline(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Walk(ABC):
-    """Goes through a document and replaces what names a plugin."""
+    """Replaces all names of plugins in a document."""
 
     def __init__(self) -> None:
         self.factories: Factories = {}
@@ -133,7 +133,7 @@ class _Walk(ABC):
         if isinstance(value, Configured):
             return self.held(value.plugin, value.parameters)
         if isinstance(value, str):
-            # The place in a list is no key.
+            # The index in a list is not a key.
             key = next((part for part in reversed(path) if not part.isdigit()), "")
             return self.named(value, {}, path) if key in _KEYS and _REFERENCE.match(value) else value
         if isinstance(value, Mapping):
@@ -183,7 +183,7 @@ def _table(reference: str, source: str, parameters: Mapping[str, Any]) -> dict[s
 
 
 def load(reference: str) -> type:
-    """The class that `module:Class` names; modules of the working directory are found as well.
+    """Imports the class of `module:Class`. Modules of the working directory are found, too.
 
     Raises:
         ParameterError: It cannot be imported, or is not a class.
@@ -213,19 +213,20 @@ def load_object(reference: str) -> Any:
 
 @contextlib.contextmanager
 def _working_directory_on_path() -> Iterator[None]:
-    """While it lasts, modules of the working directory are found, after all others: its files shadow no library."""
+    """In this context, modules of the working directory are found, after all others: they do not shadow a library."""
     here = str(Path.cwd())
     sys.path.append(here)
     try:
         yield
     finally:
-        # The last one: the user may have put the same directory on the path. The module may have changed the path itself.
+        # Removes the last entry, because the user may have put the same directory on the path. The module may have
+        # changed the path itself.
         if here in sys.path:
             del sys.path[len(sys.path) - 1 - sys.path[::-1].index(here)]
 
 
 def fingerprint(plugin: type) -> str:
-    """SHA-256 of the class's source: of its whole module, whose helpers it may use, or else of the classes themselves."""
+    """SHA-256 of the source of the class: of its whole module, which may have helpers, or else of the classes."""
     digest = hashlib.sha256()
     for part in plugin.__mro__:
         if part is object or part.__module__ == plugins.__name__:
@@ -234,7 +235,7 @@ def fingerprint(plugin: type) -> str:
             file = inspect.getsourcefile(part)
             source = Path(file).read_bytes() if file else inspect.getsource(part).encode()
         except (OSError, TypeError):
-            # Typed at a prompt: there is no source, but there is its code.
+            # For a class typed at a prompt, there is no source, only code.
             source = repr([(name, _code(item)) for name, item in sorted(vars(part).items())]).encode()
         digest.update(source)
     return digest.hexdigest()

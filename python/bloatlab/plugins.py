@@ -3,9 +3,11 @@
 Subclass `CongestionControl` or `Queue` and pass the class (or `"module:Class"`) where a name is expected:
 `bloatlab.run("deep-buffers", cca=MyControl)`. Parameters come with `configured(MyControl, gain=2)`.
 
-Every call crosses from Rust to Python under the GIL and costs a quarter to half a microsecond plus what the method does. So runs
-with plugins are slower by their calls (one `on_ack` per ACK; one `enqueue` and one `dequeue` per packet) and do not run in
-parallel. The source of the class is part of the run's identity: an edited class runs again. `bloatlab.loading` says who may name
+Each call crosses from Rust to Python under the GIL, which costs 0.25 to 0.5 us in addition to the method itself. So
+runs with plugins are slower (one call of `on_ack` per ACK, or of `enqueue` and `dequeue` per packet), and do not run in
+parallel. The source of the class is part of the identity of a run, so an edited class is run again. `bloatlab.loading`
+says who
+may name
 a class.
 """
 
@@ -16,7 +18,7 @@ from typing import Any, Protocol
 
 
 class Window(Protocol):
-    """What a congestion control steers; assign to its attributes."""
+    """What a congestion control sets, by assigning to the attributes."""
 
     cwnd: int
     """Congestion window, bytes; at least one MSS."""
@@ -27,7 +29,7 @@ class Window(Protocol):
     pacing: int
     """Pacing rate, bytes per second; 0: not paced."""
     quantum: int
-    """Bytes that pacing may let go together; below two segments each waits for its own time."""
+    """Bytes that pacing may release in one burst. Below two segments, every segment waits for its own time."""
 
 
 class RateSample(Protocol):
@@ -40,17 +42,17 @@ class RateSample(Protocol):
     prior_delivered: int
     """The connection's `delivered` when the newest packet of this sample was sent."""
     app_limited: bool
-    """The sender had nothing to send at some point of the interval."""
+    """The sender had nothing to send at some time in the interval."""
 
 
 class Ack(Protocol):
-    """What one ACK told the sender. Times in ns, amounts in bytes."""
+    """What one ACK reported to the sender. Times are in ns, amounts in bytes."""
 
     now: int
     acked: int
     """Newly acknowledged in sequence."""
     delivered_now: int
-    """Newly delivered, in sequence or by SACK, each byte once."""
+    """Newly delivered: acknowledged in sequence or by SACK, each byte counted once."""
     delivered: int
     """Delivered since the connection began."""
     lost_now: int
@@ -58,17 +60,18 @@ class Ack(Protocol):
     lost: int
     """Lost since the connection began."""
     rtt: int
-    """RTT sample of this ACK; 0: none."""
+    """RTT sample of this ACK; 0 if there is none."""
     one_way: int
-    """Delay from sender to receiver by the timestamps, a delayed ACK's wait included; 0: none."""
+    """One-way delay from sender to receiver, from the timestamps. Includes the delay of a delayed ACK. 0 if there is
+    none."""
     srtt: int
     """Smoothed RTT."""
     min_rtt: int
     """Smallest RTT so far."""
     prior_in_flight: int
-    """In flight before this ACK."""
+    """In flight before this ACK was processed."""
     in_flight: int
-    """In flight after it."""
+    """In flight after this ACK was processed."""
     una: int
     """Stream offset up to which everything is acknowledged."""
     next: int
@@ -78,9 +81,9 @@ class Ack(Protocol):
     in_recovery: bool
     """The sender is in loss recovery."""
     ecn_echo: bool
-    """The ACK told of a mark: an ECN echo, or AccECN's counters went up."""
+    """The ACK reported a mark: an ECN echo, or AccECN counters that increased."""
     marked_now: int
-    """Delivered by this ACK and marked; all that it delivers, where the echo says no more."""
+    """Delivered by this ACK and marked. With a plain echo, all that the ACK delivers."""
     rate: RateSample
     """The delivery-rate sample."""
 
@@ -100,14 +103,14 @@ class Packet(Protocol):
     """When it entered this queue, ns."""
 
     def mark(self) -> bool:
-        """Sets congestion experienced; false when the packet is not ECN-capable."""
+        """Sets congestion experienced. Returns false if the packet is not ECN-capable."""
 
     def drop(self) -> None:
-        """Discards the packet; forget it afterwards."""
+        """Drops the packet. Do not use it afterwards."""
 
 
 class CongestionControl:
-    """Base of a user's congestion control. Parameters given with `configured` arrive as keyword arguments of `__init__`."""
+    """Base of a user's congestion control. `__init__` gets the parameters of `configured` as keyword arguments."""
 
     def on_start(self, window: Window, now: int) -> None:
         """The connection is established; `window` holds the initial window. `now` in ns."""
@@ -117,28 +120,31 @@ class CongestionControl:
         raise NotImplementedError(f"{type(self).__name__} has no on_ack")
 
     def on_congestion(self, window: Window, signal: str, ack: Ack) -> None:
-        """Congestion (`loss`, `ecn` or `timeout`), at most once a round trip: set `window.ssthresh`, not `cwnd`."""
+        """Congestion was signalled (`loss`, `ecn` or `timeout`), at most once per round trip.
+
+        Set `window.ssthresh`, not `cwnd`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no on_congestion")
 
     def on_recovered(self, window: Window, ack: Ack) -> None:
-        """Recovery is over; `cwnd` already is `ssthresh`."""
+        """Recovery has ended; `cwnd` already equals `ssthresh`."""
 
     def on_undo(self, window: Window, ack: Ack) -> None:
-        """The last reduction was needless: `cwnd` and `ssthresh` are at least what they were before it."""
+        """The last reduction was unnecessary: `cwnd` and `ssthresh` are at least what they were before it."""
 
     def on_timeout(self, window: Window, now: int) -> None:
         """The retransmission timer fired; `cwnd` is one MSS."""
 
 
 class Queue:
-    """Base of a user's queue. Hold every accepted packet until `dequeue` returns it or it is dropped with `packet.drop()`."""
+    """Base of a user's queue. Keep every accepted packet until `dequeue` returns it or `packet.drop()` drops it."""
 
     def enqueue(self, packet: Packet, now: int) -> bool:
-        """Takes a packet in; false: it is dropped. `now` in ns."""
+        """Enqueues a packet. Returns false to drop it. `now` is in ns."""
         raise NotImplementedError(f"{type(self).__name__} has no enqueue")
 
     def dequeue(self, now: int) -> Packet | None:
-        """The next packet to send, or `None` when there is none."""
+        """Returns the next packet to send, or `None` if there is none."""
         raise NotImplementedError(f"{type(self).__name__} has no dequeue")
 
 
@@ -151,5 +157,5 @@ class Configured:
 
 
 def configured(plugin: type, **parameters: Any) -> Configured:
-    """A plugin class with parameters (JSON values), which arrive as keyword arguments of its `__init__`."""
+    """Returns a plugin class with parameters (JSON values), which its `__init__` gets as keyword arguments."""
     return Configured(plugin, parameters)

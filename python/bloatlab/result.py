@@ -17,9 +17,9 @@ Metrics = dict[str, dict[str, float]]
 
 
 class Result:
-    """What one run gave: metrics as dictionaries, series and histograms as Arrow tables.
+    """The result of one run: metrics as dictionaries, series and histograms as Arrow tables.
 
-    It comes fresh from the engine or from a store; there is no difference to see.
+    It is the same whether it comes from the engine or from a store.
     """
 
     def __init__(
@@ -82,7 +82,10 @@ class Result:
         self._tables: dict[str, Table] = {}
 
     def allow_plugins(self) -> Result:
-        """Lets what was not kept be simulated again with whatever plugin the scenario names. That imports its module."""
+        """Allows data that was not stored to be simulated again with any plugin that the scenario names.
+
+        That imports its module.
+        """
         self.plugins = AllowedPlugins(all=True)
         return self
 
@@ -126,7 +129,7 @@ class Result:
 
     @property
     def probe_series(self) -> Table:
-        """One row a reply: RTT (or fetch time) in ms."""
+        """One row per reply: RTT (or fetch time) in ms."""
         return self.table("probe_series")
 
     @property
@@ -136,15 +139,15 @@ class Result:
 
     @property
     def packets(self) -> Table:
-        """Every packet, if the run was asked to record them."""
+        """Every packet, if the run recorded them."""
         return self.table("packets")
 
     def write_pcap(self, path: Path | str, link: str | None = None) -> None:
-        """Writes the packets as a pcap; a run that recorded none is simulated again, which gives the same packets.
+        """Writes the packets as a pcap. A run that recorded none is simulated again, which gives the same packets.
 
         Args:
             path: File to write.
-            link: Name of the link to listen at; absent: the first.
+            link: Name of the link to capture at; absent: the first.
 
         Raises:
             StoreError: The engine is not the one that made this result or gives other results in each run, the scenario

@@ -1,4 +1,4 @@
-"""Tables of a result, for whatever speaks Arrow."""
+"""Tables of a result, for all libraries that read Arrow."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def named(run_id: str, tables: Mapping[str, ArrowTable], name: str) -> ArrowTabl
 
 
 class Table:
-    """One table through the Arrow PyCapsule interface: polars, pandas, pyarrow and DuckDB take it as it is."""
+    """One table with the Arrow PyCapsule interface, which polars, pandas, pyarrow and DuckDB read directly."""
 
     def __init__(self, source: ArrowTable) -> None:
         """Wraps anything that has `__arrow_c_stream__`."""

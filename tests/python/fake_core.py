@@ -18,7 +18,7 @@ from bloatlab.registry import Registry
 
 LOOK_EVERY_S = 0.002
 HANGS_AFTER_S = 300.0
-"""No test waits that long; it only keeps one that is wrong from waiting for ever."""
+"""No correct test waits that long. It only ends a test that would hang."""
 
 
 class PluginError(RuntimeError):

@@ -38,7 +38,7 @@ class Outcome:
     def __init__(self, tables: Mapping[str, pl.DataFrame], metrics: Mapping[str, Any]) -> None:
         self._tables, self._metrics = tables, metrics
         self.events = tables["link_series"].height
-        self.digest = hashlib.sha256(json.dumps(metrics, sort_keys=True).encode()).hexdigest()
+        self.digest = hashlib.sha256("".join(table.write_csv() for table in tables.values()).encode()).hexdigest()
 
     def tables(self) -> Mapping[str, pl.DataFrame]:
         return self._tables

@@ -1,4 +1,4 @@
-"""A run so small that a test may make many of them: planned, and simulated on the command line."""
+"""A small run, of which a test may make many: as a plan, and on the command line."""
 
 from __future__ import annotations
 

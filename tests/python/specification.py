@@ -1,4 +1,4 @@
-"""What a Vega-Lite specification says: its views, fields, titles, marks, colours and rows of data."""
+"""Reads a Vega-Lite specification: its views, fields, titles, marks, colours and rows of data."""
 
 
 def units(spec):

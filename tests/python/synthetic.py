@@ -1,4 +1,4 @@
-"""Tables as an engine gives them, from a small fluid model: what figures and reports are tried on."""
+"""Tables in the form of an engine's, from a small fluid model, for tests of figures and reports."""
 
 import hashlib
 import json
@@ -168,7 +168,7 @@ def metrics_of(tables, rate):
 
 
 def sweep_tables(ccas=("newreno", "cubic", "bbr"), qlens=(20, 40, 80, 160, 320), seeds=(1, 2), extra=None):
-    """`runs`, `parameters` and `metrics` of a sweep, as a store gives them."""
+    """`runs`, `parameters` and `metrics` of a sweep, in the form of a store's."""
     runs, parameters, metrics = [], [], []
     for cca in ccas:
         for qlen in qlens:

@@ -1,4 +1,5 @@
-"""Importing a plugin takes the user's own word: reading, listing and dry runs never run the code that a document names."""
+"""A plugin is only imported if the user allows it: reading, listing and dry runs never run code that a document
+names."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def test_slow_start_overshoots_as_in_ns_2() -> None:
 
 
 def invented(point: Point, replication: int) -> dict[str, float]:
-    """Metrics that follow from the point alone, but for a little."""
+    """Metrics that depend on the point, and slightly on the replication."""
     managed = point.queue not in ("fifo",)
     long = 10.0 if managed and point.mode == setup.PUBLISHED else 0.75 * point.buf
     return {
@@ -303,7 +303,7 @@ def test_published_runs_are_planned_once_and_found_again() -> None:
 
 
 def tables(found: dict[str, dict[str, Any]]) -> dict[str, pl.DataFrame]:
-    """A store's tables of these cases."""
+    """The tables of a store with these cases."""
     runs, parameters, metrics = [], [], []
     for case, run in cases.RUNS.items():
         runs.append((case, run.seed, "done", NAME))

@@ -1,4 +1,4 @@
-"""The CCPerf family: what its experiments make, how its places are reckoned, and its site."""
+"""The CCPerf family: its scenarios, its ranking, and its site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The dask executor on a cluster of two worker processes: whatever dies, the results are those of threads."""
+"""The dask executor on a cluster of two worker processes: its results equal those of threads, also when processes
+die."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class Reno(CongestionControl):
 
 
 class Kills(Reno):
-    """Kills the process that runs it, if that is not the driver's."""
+    """Kills the process that runs it, unless that is the driver."""
 
     def __init__(self, driver: int) -> None:
         assert os.getpid() != driver
@@ -63,7 +64,7 @@ def scenario(**flow: object) -> ScenarioSource:
 
 
 def slow() -> list[PlannedRun]:
-    """Runs of some tenths of a second."""
+    """Runs that take some tenths of a second."""
     source = ScenarioSource(
         {"name": "slow", "duration": "60s", "dumbbell": {"rate": "100Mbit/s", "rtt": "20ms"}, "flows": [{"count": 8}]}
     )
@@ -93,7 +94,7 @@ def cluster() -> Iterator[Any]:
 
 
 def frames(directory: Path) -> dict[str, pl.DataFrame]:
-    """What a store holds of its runs, but for times on the wall."""
+    """The contents of a store, without wall-clock times."""
     store = Store(directory)
     return {
         "runs": store.runs().drop("wall_s", "created", "point").sort("run_id"),
@@ -214,7 +215,7 @@ def test_an_interrupt_keeps_what_is_finished_and_stops_the_workers(cluster: Any,
 
     summary = execute(runs, tmp_path, RunSettings(scheduler=cluster.scheduler_address), progress=interrupt)
     assert summary.interrupted
-    # Others of the short ones may be in a batch with a long one, which has begun or not.
+    # Other short runs may be in a batch with a long one, before or after it.
     assert 1 <= summary.done <= 5
     assert Store(tmp_path).runs().height == summary.done
     # The long runs would take an hour each; their workers are free again.
@@ -228,7 +229,7 @@ def test_an_interrupt_keeps_what_is_finished_and_stops_the_workers(cluster: Any,
 
 
 def batch(session: str, *names: str) -> shipping.Batch:
-    """Runs of the fake engine, one of each name."""
+    """Runs of the fake engine, one per name."""
     orders = [shipping.Order(index, index, FIRST_SEED, Keep.METRICS) for index in range(len(names))]
     scenarios = [json.dumps({"name": name, "flows": [{}]}) for name in names]
     return shipping.Batch(session, pickle.dumps(fake_core.Fake()), "fake-1", scenarios, [b""] * len(names), orders)
@@ -272,7 +273,7 @@ def test_workers_with_another_engine_are_refused(cluster: Any, tmp_path: Path, m
         execute(plan(scenario()), tmp_path / "r", RunSettings(scheduler=cluster.scheduler_address))
     monkeypatch.undo()
     assert not (tmp_path / "r").exists()
-    # One that joins later meets it with its first batch.
+    # A worker that joins later gets it with its first batch.
     assert (
         "the driver other" in shipping.run_batch(shipping.Batch("s", pickle.dumps(Sim()), "other", [], [], [])).refused
     )
@@ -288,7 +289,7 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path, monkeypatch: pyt
         (worker,) = lost.workers.values()
 
         def open_once_it_closes() -> None:
-            # A worker that closes waits for the run under way.
+            # A worker that closes waits for its current run.
             while worker.status is distributed.Status.running:
                 time.sleep(0.002)
             gate.open_for(16)

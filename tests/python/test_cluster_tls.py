@@ -34,14 +34,14 @@ class Certificate:
     key: str
 
     def security(self) -> Any:
-        """What a scheduler and its workers are started with."""
+        """The options of a scheduler and its workers."""
         roles = {
             f"tls_{role}_{part}": value for role in ("scheduler", "worker", "client") for part, value in self.parts()
         }
         return distributed.Security(tls_ca_file=self.file, require_encryption=True, **roles)
 
     def configuration(self) -> dict[str, str]:
-        """The same in dask's configuration, as a driver has it."""
+        """The same in the dask configuration of a driver."""
         above = "distributed.comm.tls"
         return {f"{above}.ca-file": self.file, **{f"{above}.client.{part}": value for part, value in self.parts()}}
 

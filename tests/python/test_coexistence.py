@@ -66,7 +66,7 @@ def test_a_matrix_has_a_panel_a_place(tables, name):
     spec = figures.draw(name, tables).to_dict(validate=True)
     panels = [panel for row in spec["vconcat"] for panel in row["hconcat"]]
     assert [panel["title"]["text"] for panel in panels] == ["queue fifo", "queue fq_codel"]
-    # Few cells are large and carry their numbers.
+    # A few cells are large and show their numbers.
     assert [layer["mark"]["type"] for layer in panels[0]["layer"]] == ["rect", "text"]
 
 

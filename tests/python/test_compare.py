@@ -54,7 +54,7 @@ def test_two_queues_within_a_directory(capsys: pytest.CaptureFixture[str], tmp_p
     # Nothing asks for ECN: no marks in either, which is not beyond noise.
     assert rows["bulk", "marks_l4"]["identical"]
     assert rows["bulk", "marks_l4"]["differs"] is False
-    # The order is by the size of the effect, those that noise does not explain at all before, identical ones last.
+    # Sorted by the size of the effect: first the metrics that noise does not explain, and identical ones last.
     sizes = [abs(row["effect"]["value"]) for row in found["metrics"] if row["effect"]["value"] is not None]
     assert sizes == sorted(sizes, reverse=True)
     assert all(row["identical"] for row in found["metrics"][-3:])

@@ -1,4 +1,4 @@
-"""Documents of every kind of malice, by every way in: one line that names the key, exit code 2."""
+"""Malicious documents through every command: one line that names the key, and exit code 2."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOML = 'duration = "1s"\n[dumbbell]\nrate = "1Mbit/s"\nrtt = "10ms"\n'
 
 
 def said_of(command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the command says of a file, without its name."""
+    """The message of the command about a file, without the file name."""
     assert cli.command([command, str(file)]) == 2
     said = capsys.readouterr().err
     assert said.startswith("bloatlab: ")
@@ -60,7 +60,7 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, why
     said = said_of("simulate", file, capsys)
     assert said.lower().startswith(why.lower())
     assert len(said) < 1000
-    # A plan holds a scenario in the same way, one level further in.
+    # A plan contains a scenario in the same way, one level deeper.
     plan = tmp_path / "plan.json"
     plan.write_text(f'{{"scenario": {text}}}')
     assert cli.command(["sweep", str(plan)]) == 2
@@ -122,7 +122,7 @@ def test_bytes_that_are_no_text(
 
 @pytest.mark.parametrize("command", ["simulate", "sweep"])
 def test_files_that_do_not_end(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
-    # Sparse: it takes no room on the disk.
+    # A sparse file, which takes no space on the disk.
     large = tmp_path / "large.json"
     with large.open("wb") as file:
         file.truncate(MOST_BYTES + 1)
@@ -175,7 +175,7 @@ def test_dictionaries(make: Callable[[], Any], why: str) -> None:
     assert str(error.value).startswith(why)
     with pytest.raises(ParameterError) as error:
         bloatlab.run(DOCUMENT, **{"flows.0.x": make()})
-    # The key as it was given.
+    # The given key.
     assert str(error.value).startswith(why.replace("flows[0]", "flows.0"))
 
 

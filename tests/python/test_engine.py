@@ -1,4 +1,4 @@
-"""The real engine through everything a user touches."""
+"""The real engine, through every interface of a user."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def columns_of_the_contract() -> dict[str, list[str]]:
         if not line.startswith("| `"):
             break
         _, name, columns, _ = line.split("|", 3)
-        # What stands in brackets explains, and may name values.
+        # Text in brackets is an explanation, and may name values.
         parts, depth, kept = columns, 0, []
         for letter in parts:
             depth += letter == "("
@@ -64,7 +64,7 @@ def test_every_metric_that_is_given_is_defined() -> None:
     document = {**SMALL, "flows": [{}, {"traffic": "ping"}, {"traffic": {"kind": "fetch", "response": "10kB"}}]}
     result = bl.run(document)
     defined = bl.metrics.definitions()
-    # What a queue counts on its own account, by tc's names, comes with the link it stands at.
+    # The counters of a queue, by tc's names, are metrics of its link.
     counters = {"buffers"}
     for scope, entities in (
         ("flow", result.flow_metrics),
@@ -195,7 +195,7 @@ def test_pcap_of_a_stored_run(tmp_path: Path) -> None:
 
 
 class Aimd(bl.CongestionControl):
-    """Adds `add` MSS a round trip, halves at congestion."""
+    """Adds `add` MSS per round trip, and halves at congestion."""
 
     def __init__(self, add: float = 1.0) -> None:
         self.add = add
@@ -245,7 +245,7 @@ def test_a_users_congestion_control_and_queue() -> None:
 
 
 class Told(Aimd):
-    """Checks what it is told of marks and one-way delays, and leaves its mark where a reduction is taken back."""
+    """Checks the reported marks and one-way delays, and records when a reduction is undone."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -256,7 +256,7 @@ class Told(Aimd):
         super().on_ack(window, ack)
         self.marked += ack.marked_now
         if ack.one_way:
-            # The link's 10 ms and a full segment of 1.2 ms at least, and not the way back.
+            # At least the 10 ms of the link and a full segment of 1.2 ms, without the way back.
             assert 10_000_000 < ack.one_way < ack.rtt or not ack.rtt
         assert (ack.marked_now > 0) == ack.ecn_echo
         assert ack.marked_now <= ack.delivered_now
@@ -299,8 +299,8 @@ def test_every_published_claim_of_deep_buffers_holds(capsys: pytest.CaptureFixtu
     assert code == 0
 
 
-def test_the_cheap_claims_of_the_laws_are_as_they_were(tmp_path: Path) -> None:
-    experiment = get("congestion-control-laws")
+def test_the_cheap_claims_about_congestion_controls_are_unchanged(tmp_path: Path) -> None:
+    experiment = get("congestion-control-behaviour")
     cases = [case for case in experiment.cases if case.startswith(("vegas", "prague x 1", "ledbat", "bbr x"))]
     store = bl.sweep(experiment.name, {"case": cases}, out=tmp_path)
     runs = plan(ExperimentSource(experiment), {}, {"case": cases})

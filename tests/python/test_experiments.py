@@ -148,7 +148,7 @@ def test_a_claim_may_be_a_bound_and_read_several_cases() -> None:
 
 
 def test_claims_need_every_published_case() -> None:
-    experiment = get("congestion-control-laws")
+    experiment = get("congestion-control-behaviour")
     names = [claim.name for claim in (*experiment.claims, *experiment.comparison)]
     assert len(names) == len(set(names))
     assert all(claim.tolerance is not None for claim in experiment.claims)

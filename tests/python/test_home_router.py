@@ -100,7 +100,8 @@ def test_links_flows_and_directions() -> None:
     [
         ("fifo", {"kind": "fifo", "limit": "20buffers", "segments_per_buffer": 2}),
         ("head_drop", {"kind": "head_drop", "limit": "20buffers", "segments_per_buffer": 2}),
-        # What counts packets holds as many as the buffers would, and what counts bytes theirs.
+        # A queue that counts packets holds as many packets as the buffers would, and one that counts bytes holds their
+        # bytes.
         ("codel", {"kind": "codel", "limit": "40p"}),
         ({"kind": "fq_codel", "target": "2ms"}, {"kind": "fq_codel", "target": "2ms", "limit": "40p"}),
         ({"kind": "fifo", "limit": "9p"}, {"kind": "fifo", "limit": "9p", "segments_per_buffer": 2}),
@@ -190,7 +191,7 @@ def test_claims_hold_but_for_the_one_that_is_explained(tmp_path: Path) -> None:
     assert explained.measured == pytest.approx(0.65, rel=0.02)
     assert "twenty re-runs" in explained.claim.note
     assert all(verdict.measured is not None for verdict in verdicts)
-    # The answers of a reproduction: three routers, and at 100 everything that was tried.
+    # The answers of a reproduction: three routers, and all settings at 100.
     mitigations = answers_of_store(store, experiment)[3]
     tried = {(row[0], row[2], row[3]) for row in mitigations.rows if row[1] == "100"}
     for router in ("template", "col724"):

@@ -17,7 +17,7 @@ def test_a_crafted_store_is_read_or_refused_in_one_line(tmp_path: Path) -> None:
     execute(plan(ScenarioSource(DOCUMENT), replications=2), template, command="bloatlab simulate s.toml")
     refused = [hostile.case(template, tmp_path, seed) > 0 for seed in range(150)]
     assert sum(refused) > 50
-    # Of some nothing that is asked for here was changed.
+    # In some of them, nothing was changed that is read here.
     assert not all(refused)
 
 

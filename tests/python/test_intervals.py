@@ -69,7 +69,7 @@ def test_a_confidence_is_between_0_and_1(confidence: float) -> None:
 
 @settings(deadline=None)
 @given(VALUES, st.randoms())
-def test_laws_of_the_t_interval(values: list[float], random: object) -> None:
+def test_properties_of_the_t_interval(values: list[float], random: object) -> None:
     found = summarise(values)
     assert found.t is not None
     assert found.t.holds(found.mean)
@@ -88,7 +88,7 @@ def test_laws_of_the_t_interval(values: list[float], random: object) -> None:
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.integers(-50, 50), min_size=3, max_size=8).filter(lambda values: len(set(values)) > 1), st.randoms())
-def test_laws_of_the_bootstrap(values: list[int], random: object) -> None:
+def test_properties_of_the_bootstrap(values: list[int], random: object) -> None:
     found = bootstrap_interval(values, resamples=199)
     assert found is not None
     assert min(values) <= found.low <= found.high <= max(values)
@@ -175,7 +175,7 @@ def test_differences_without_noise(
 
 @settings(deadline=None)
 @given(VALUES, VALUES)
-def test_laws_of_differences(a: list[float], b: list[float]) -> None:
+def test_properties_of_differences(a: list[float], b: list[float]) -> None:
     one, other = differ(a, b), differ(b, a)
     assert one.difference == -other.difference
     assert one.p == other.p
@@ -224,7 +224,7 @@ def test_corrections() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_laws_of_corrections(p: list[float]) -> None:
+def test_properties_of_corrections(p: list[float]) -> None:
     hochberg, holm = adjust(p), adjust(p, "holm")
     for raw, less, more in zip(p, hochberg, holm, strict=True):
         assert raw <= less * (1 + 1e-12)

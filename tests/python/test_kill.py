@@ -49,7 +49,7 @@ def wait_for_runs(directory: Path, count: int, process: subprocess.Popen[bytes])
                 if stored(directory) >= count:
                     return
             except Exception as error:
-                # The store is being made: its tables come in the first transaction.
+                # The store is being created: its tables are written in the first transaction.
                 if "not a bloatlab store" not in str(error):
                     raise
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The grid of sRTT over time by queue and link scenario: its order, its empty places, and what it keeps of long series."""
+"""The grid of sRTT over time by queue and link scenario: its order, its empty panels, and its long series."""
 
 from __future__ import annotations
 

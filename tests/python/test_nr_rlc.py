@@ -153,7 +153,7 @@ def test_every_row_is_a_run_of_its_own_with_its_seed() -> None:
 
 
 def row(case: str, **off: float) -> dict[str, Any]:
-    """Metrics as the row has them, but for what is off."""
+    """The metrics of the row, with the values in `off` replaced."""
     mice, mice_delay, elephant, elephant_delay, drops, _ = ROWS[case]
     values = {"mice": mice, "mice_delay": mice_delay, "elephant": elephant, "elephant_delay": elephant_delay, **off}
     return {
@@ -322,7 +322,7 @@ def test_the_pcap_at_a_bearer_is_the_ue_s(tmp_path: Path) -> None:
 @real
 def test_findings_are_computed_from_the_published_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiment = get("nr-rlc")
-    # As published but for the length: the text then has other numbers.
+    # The published runs, but shorter, so the text has other numbers.
     short = {name: {**experiment.resolve(case.parameters), "stop": "1s"} for name, case in CASES.items()}
     monkeypatch.setattr(type(experiment), "published_runs", lambda self, data=None: short)
     runs = plan_published(experiment)

@@ -1,4 +1,4 @@
-"""What is said while runs are made."""
+"""The output while runs are made."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_pace_is_recent_and_does_not_count_what_was_read() -> None:
     pace.see(500)
     assert pace.rate is None
     assert pace.remaining_s is None
-    # Ten runs a second for a minute, then two.
+    # Ten runs per second for a minute, then two.
     for second in range(1, 61):
         clock.now = second
         pace.see(500 + 10 * second if second <= 30 else 800 + 2 * (second - 30))

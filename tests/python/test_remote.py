@@ -1,4 +1,4 @@
-"""Results at URLs: whatever a driver dies of, and whenever, a reader sees a whole store, and nothing is run twice."""
+"""Results at URLs: whenever a driver dies, a reader sees a complete store, and no run is repeated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """From now on this is another machine: its cache is empty."""
+    """Acts as another machine from now on: its cache is empty."""
     monkeypatch.setenv("BLOATLAB_CACHE", str(tmp_path / f"machine-{secrets.token_hex(4)}"))
 
 
@@ -52,7 +52,7 @@ def runs(count: int, name: str = "small") -> list[PlannedRun]:
 
 
 def at(url: str) -> set[str]:
-    """What is at a URL, by its first name."""
+    """The names at a URL, up to the first slash."""
     fs, root = fsspec.core.url_to_fs(url)
     fs.invalidate_cache()
     return {path.removeprefix(root).lstrip("/").split("/")[0] for path in fs.find(root)}
@@ -132,7 +132,7 @@ def test_a_part_that_is_half_gone_is_not_read(url: str, tmp_path: Path, monkeypa
 
 
 class Dies(BaseException):
-    """kill -9, as far as the URL can tell: nothing that follows happens."""
+    """The effect of kill -9 on the URL: nothing after this point happens."""
 
 
 STEPS = ("put", "write", "create", "remove", "token")
@@ -211,12 +211,12 @@ def test_a_second_driver_is_refused_until_the_lock_expires(
             execute(runs(1), url)
         assert "\n" not in str(error.value)
         assert url in str(error.value)
-        # It is the other's still.
+        # The lock still belongs to the other driver.
         with pytest.raises(StoreError, match="writes here"):
             Writer(url)
         other.setattr(lease.time, "time", lambda real=time.time: real() + lease.LEASE_S + 1)
         assert execute(runs(1), url).done == 1
-    # Who lost the URL does not write over what the other has stored.
+    # A driver that lost the URL does not overwrite the results of the other.
     with pytest.raises(StoreError, match="another driver has taken it over"):
         first.close()
     assert whole(url) == 1

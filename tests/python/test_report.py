@@ -367,7 +367,7 @@ def test_a_text_that_looks_like_an_attribute_stays():
 
 
 def hashes(html, tag):
-    """Of each inline element of this kind the source that a policy allows it by."""
+    """The policy source of each inline element of this kind."""
     found = re.findall(rf"<{tag}>(.*?)</{tag}>", html, flags=re.DOTALL)
     return [f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in found]
 

@@ -1,4 +1,4 @@
-"""What a user does from Python, and the libraries that take the tables."""
+"""The Python interface, and the libraries that read the tables."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_users_classes_run(tmp_path: Path) -> None:
     class Mine(bl.CongestionControl):
         """Does nothing."""
 
-    # A class within a function has no importable name, but runs.
+    # A class within a function has no importable name, but can be used.
     assert bl.run("deep-buffers", cca=Mine).parameters["cca"].endswith("Mine")
 
 

@@ -1,4 +1,4 @@
-"""What a store has lost is told and comes back, and no altered bit is read as a value."""
+"""Lost data of a store is reported and restored, and an altered bit is never read as a value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_store_without_its_database_is_refused_and_rebuilt(
     assert "4 runs" in capsys.readouterr().out
     after = values(Store(store))
     for name in ("runs", "points"):
-        # Points are numbered as they come.
+        # Points are numbered in order of arrival.
         before[name], after[name] = (
             found[name].drop("point").sort(pl.all()).unique(maintain_order=True) for found in (before, after)
         )

@@ -43,7 +43,7 @@ def test_a_foreign_folder_among_the_parts_of_a_store_stays(tmp_path: Path) -> No
     for name in ("precious", "0123456789abcdef", ".tmp-0123456789abcdef"):
         (tmp_path / "x" / "parts" / name).mkdir()
         (tmp_path / "x" / "parts" / name / "thesis.txt").write_text("years of work")
-    # Even with the mark: what is not ours in it keeps it.
+    # A part with the mark is not removed either, if it holds other files.
     (tmp_path / "x" / "parts" / "0123456789abcdef" / ".bloatlab").write_text("a copied mark")
     execute(runs(3), tmp_path / "x")
     assert len(list((tmp_path / "x" / "parts").glob("*/thesis.txt"))) == 3
@@ -85,7 +85,7 @@ def test_a_linked_part_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../../x", "/etc", "..", "0123456789ABCDEF", "", "0123456789abcdef/.."])
 @pytest.mark.parametrize("column", ["run_id", "part"])
 def test_names_from_a_database_never_become_a_path(tmp_path: Path, name: str, column: str) -> None:
-    """Whoever makes a store can seal it as well, so the form of a name is checked beside its seal."""
+    """Whoever makes a store can also seal it, so names are validated in addition to their seals."""
     store = tmp_path / "a" / "store"
     execute(runs(1), store)
     (tmp_path / "x").mkdir()
@@ -137,7 +137,7 @@ def test_an_export_writes_over_nothing_that_it_did_not_make(tmp_path: Path, caps
 
 
 def killed(directory: Path, copy: Path) -> None:
-    """A copy of a store whose writer never came to its end: its last commits are in SQLite's log."""
+    """A copy of a store whose writer did not finish: its last commits are in SQLite's log."""
     with Writer(directory) as writer:
         writer.submit(record(7))
         writer.flush()

@@ -111,7 +111,7 @@ def test_seeds_of_their_own(tmp_path: Path) -> None:
     assert common == [42, 43, 44] * 2
     own = [run.seed for run in plan_points(scenario(), points, replications=3, seeds="independent")]
     assert len(set(own)) == 6
-    # A point keeps its seeds whatever else is in the plan.
+    # The seeds of a point do not depend on the rest of the plan.
     assert own[3:] == [run.seed for run in plan_points(scenario(), points[1:], replications=3, seeds="independent")]
     other = plan_points(scenario(), points, replications=3, seed=43, seeds="independent")
     assert not set(own) & {run.seed for run in other}
@@ -202,7 +202,7 @@ def test_progress_is_told_and_ends_at_the_total(tmp_path: Path, monkeypatch: pyt
 
     def look(now: Standing) -> None:
         seen.append((now.done, now.failed))
-        # The next run ends once somebody was told of those before it.
+        # The next run ends after the previous ones were reported.
         gate.open_for(int(now.done) + 1)
 
     execute(plan(scenario("gated"), replications=4), tmp_path / "r", RunSettings(jobs=2), progress=look)

@@ -1,4 +1,4 @@
-"""Traces: the commands and the functions behind them."""
+"""Traces: the commands and the functions that they call."""
 
 from __future__ import annotations
 

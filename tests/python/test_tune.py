@@ -1,4 +1,4 @@
-"""Sensitivity against functions with known indices, and searches that are broken off and go on."""
+"""Sensitivity of functions with known indices, and searches that are interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def test_a_small_sensitivity_resumes(file: str, capsys: pytest.CaptureFixture[st
         (["tune", "small.toml", "--set", "dumbbell.queue=fifo"], "dumbbell.queue: is tuned, so it cannot be set"),
         (["tune", "small.toml", "--vary", "dumbbell.queue=fifo,codel"], "dumbbell.queue: is both varied and tuned"),
         (["tune", "small.toml", "--minimise", "link.mean_delight"], "unknown metric `mean_delight`"),
-        (["tune", "congestion-control-laws"], "has no parameter `queue`"),
+        (["tune", "congestion-control-behaviour"], "has no parameter `queue`"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(arguments: list[str], why: str, file: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,7 +216,7 @@ def test_a_search_that_was_broken_off_goes_on_as_if_it_had_not(monkeypatch: pyte
         tune.tune(problem(), Path("parts"), 20, RunSettings(jobs=1))
     assert "RUNNING" in {state for _, state, *_ in trials_of("parts")}
     monkeypatch.setattr(tune, "_suggest", suggest)
-    # And once more when a round has run and half of it is told.
+    # And again when a round has run and half of it is recorded.
     told, tell = [0], tune._tell
 
     def dies_telling(*arguments: Any) -> None:
@@ -291,7 +291,7 @@ def test_the_front_and_its_knee() -> None:
 
 
 def test_a_hair_of_delay_is_not_worth_a_third_of_the_throughput() -> None:
-    """Queues per flow keep a ping short whatever their parameters: the front's own width is noise."""
+    """Fair queues keep a ping short with any parameters, so the width of the front is noise."""
     goals = problem().objectives
     trials = [found(0, 40.57, 13.2), found(1, 40.58, 17.0), found(2, 40.60, 19.3), found(3, 640.0, 19.3)]
     best = fronts.knee(fronts.front(trials, goals), goals, trials)

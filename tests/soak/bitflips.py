@@ -1,4 +1,4 @@
-"""Single flipped bits in the files of a store: none may be read as another value."""
+"""Flips single bits in the files of a store. None may be read as another value."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Values = dict[str, pl.DataFrame]
 
 
 def flips(store: Path, count: int, seed: int, allowed: Callable[[Values, Values], bool] = same) -> list[str]:
-    """Flips one bit at a time, and gives those flips after which something else was read.
+    """Flips one bit at a time, and returns the flips after which another value was read.
 
     Args:
-        store: The results directory; it is as before at the end.
+        store: The results directory. It is restored at the end.
         count: Number of flips, drawn over all bytes of all files.
         seed: Of the draw.
-        allowed: Whether what is found may be read in place of what was written.
+        allowed: Whether a result may be read in place of the written one.
     """
     draw = random.Random(seed)
     expected = values(Store(store))

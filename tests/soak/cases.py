@@ -1,4 +1,4 @@
-"""What is done to a store while faults are injected, and what must hold afterwards."""
+"""The commands that run while faults are injected, and the conditions that hold afterwards."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from test_store_safety import make_version_3
 
 SCENARIO = 'name = "small"\nduration = "1s"\ndumbbell = { rate = "1Mbit/s", rtt = "10ms" }\nflows = [{}]\n'
 FOREIGN = ("thesis.txt", "parts/precious/thesis.txt", "parts/0123456789abcdef/thesis.txt", "files/thesis.txt")
-"""Files of somebody else in a results directory."""
+"""Files of another origin in a results directory."""
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,21 @@ class Case:
 
     name: str
     words: tuple[str, ...]
-    """Of the command, after which comes `--out` or the directory."""
+    """Arguments of the command, without `--out` or the directory."""
     make: Callable[[Path], None]
-    """Makes the store that the command finds."""
+    """Creates the store for the command."""
     readable: bool = False
-    """Whether the store can be read beforehand, so that it must be afterwards."""
+    """Whether the store is readable before the command, so that it must be readable afterwards."""
 
 
 def simulate(directory: Path, count: int) -> None:
-    """A sweep of this many runs, left alone."""
+    """A sweep of this many runs without faults."""
     code = bloatlab("simulate", "s.toml", "--replications", str(count), "--json", "--out", str(directory))
     assert code == 0, code
 
 
 def _nothing(_: Path) -> None:
-    """There is no store yet."""
+    """Starts without a store."""
 
 
 def _some(directory: Path) -> None:
@@ -73,7 +73,7 @@ CASES = (
 
 
 def bloatlab(*words: str) -> int:
-    """A command as from a shell; gives its exit code."""
+    """Runs a command as from a shell, and returns its exit code."""
     sys.argv = ["bloatlab", *words]
     try:
         cli.main()
@@ -83,7 +83,7 @@ def bloatlab(*words: str) -> int:
 
 
 def make_deterministic() -> None:
-    """From here on every run becomes a part at once and parts are merged from three on, so that calls can be numbered."""
+    """From now on, every run becomes a part at once, and three parts are merged, so that calls can be numbered."""
     submit = Writer.submit
 
     def at_once(self: Writer, record: RunRecord) -> None:
@@ -96,7 +96,7 @@ def make_deterministic() -> None:
 
 
 def add_foreign(directory: Path) -> None:
-    """Puts somebody else's files beside a store and, where there is one, into it."""
+    """Adds files of another origin next to a store and, if there is one, into it."""
     names = [f"{directory.name}/{name}" for name in FOREIGN] if directory.exists() else []
     for name in ("neighbour/parts/precious/thesis.txt", *names):
         path = directory.parent / name
@@ -105,12 +105,12 @@ def add_foreign(directory: Path) -> None:
 
 
 def foreign(directory: Path) -> dict[str, tuple[str, int]]:
-    """Somebody else's files beside and in a store."""
+    """Files of another origin next to a store and in it."""
     return {str(path): (path.read_text(), path.stat().st_mtime_ns) for path in directory.parent.rglob("thesis.txt")}
 
 
 def untrue(directory: Path, reference: Path, before: Path, *, readable: bool) -> list[str]:
-    """What a store says after a fault that the same work without one does not say, or has forgotten."""
+    """The differences between a store after a fault and a store of the same work without faults."""
     try:
         store = Store(directory)
         ids = store.runs()["run_id"].to_list()
@@ -130,7 +130,7 @@ def untrue(directory: Path, reference: Path, before: Path, *, readable: bool) ->
 
 
 def resumed(case: Case, directory: Path, reference: Path) -> list[str]:
-    """What is wrong once the same command has been given again."""
+    """The problems after the same command was run again."""
     code = bloatlab(*case.words, str(directory))
     wrong = [f"the same command again ends with {code}"] if code else []
     try:
@@ -141,7 +141,7 @@ def resumed(case: Case, directory: Path, reference: Path) -> list[str]:
 
 
 def fresh_copy(before: Path, directory: Path) -> None:
-    """A new copy of the store that a case begins with, with somebody else's files."""
+    """A new copy of the store that a case begins with, and files of another origin."""
     shutil.rmtree(directory.parent, ignore_errors=True)
     directory.parent.mkdir(parents=True)
     (directory.parent / "s.toml").write_text(SCENARIO)

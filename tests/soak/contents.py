@@ -1,4 +1,4 @@
-"""All that a store says, to compare before and after."""
+"""The complete contents of a store, for comparisons."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ TABLES = ("flows", "flow_series", "link_series", "metrics")
 
 
 def values(store: Store) -> dict[str, pl.DataFrame]:
-    """All that a store says."""
+    """The complete contents of a store."""
     found = {"runs": store.runs(), "points": store.points(), "parameters": store.parameters(), "claims": store.claims()}
     return {**found, "invocations": store.invocations(), **{name: store.table(name).sort(pl.all()) for name in TABLES}}
 
 
 def same(one: dict[str, pl.DataFrame], other: dict[str, pl.DataFrame]) -> bool:
-    """Whether two stores say the same."""
+    """Whether two stores have the same contents."""
     return all(one[name].equals(other[name]) for name in one)
 
 
@@ -28,7 +28,7 @@ def is_part_of(one: dict[str, pl.DataFrame], other: dict[str, pl.DataFrame]) -> 
 
 
 def tree(directory: Path) -> dict[str, tuple[bytes, int]]:
-    """Every file below a directory, with what it holds and when it was written."""
+    """Every file below a directory, with its contents and its modification time."""
     return {
         str(path.relative_to(directory)): (path.read_bytes(), path.stat().st_mtime_ns)
         for path in sorted(directory.rglob("*"))

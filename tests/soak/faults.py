@@ -1,7 +1,7 @@
 """Faults at the n-th call on files below one directory, in processes forked from this one.
 
-`faults.c` does it, loaded with LD_PRELOAD: `preloaded` compiles it and starts Python with it. This process must neither start
-threads nor read tables: what it forks would wait for threads that it does not have.
+`faults.c` does it, loaded with LD_PRELOAD: `preloaded` compiles it and starts Python with it. This process must neither
+start threads nor read tables, because forked processes would wait for threads that they do not have.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from enum import IntEnum
 from pathlib import Path
 
 HANGS_AFTER_S = 300
-"""A case that has not ended by then hangs; none should come near it."""
+"""Seconds after which a case counts as hanging. Cases normally take much less."""
 LIBRARY = "BLOATLAB_FAULTS"
 
 
 class Mode(IntEnum):
-    """What happens at the call; the numbers are those of faults.c."""
+    """The fault at the call. The numbers are those of faults.c."""
 
     IO_ERROR = 1
     """It fails with EIO."""
     DISK_FULL = 2
-    """Half of a write is made, then ENOSPC; every later write, mkdir and open of a new file fails too."""
+    """Half of a write succeeds, then ENOSPC. Every later write, mkdir and open of a new file fails, too."""
     KILL = 3
     """`kill -9` before it."""
     KILL_AFTER_HALF = 4
@@ -42,7 +42,7 @@ def has_compiler() -> bool:
 
 
 def preloaded(work: Path, command: Sequence[str]) -> int:
-    """Runs a Python command with the library, and gives its exit code."""
+    """Runs a Python command with the library, and returns its exit code."""
     work.mkdir(parents=True, exist_ok=True)
     library = work.resolve() / "faults.so"
     source = Path(__file__).with_name("faults.c")
@@ -61,7 +61,8 @@ class Faults:
         self._library.faults_calls.restype = ctypes.c_long
 
     def arm(self, directory: Path, call: int, mode: Mode) -> None:
-        """From here on `call` (from 1) below the directory meets the fault; with 0 calls are only counted."""
+        """From now on, call number `call` (from 1) below the directory has the fault. With 0, calls are only
+        counted."""
         self._library.faults_arm(os.fsencode(directory), call, mode)
 
     def calls(self) -> int:

@@ -1,4 +1,4 @@
-"""How far a sweep on the fake engine may come: its runs wait at a gate, so that a test says how many have ended."""
+"""A gate for sweeps on the fake engine: runs wait at it, so that a test controls how many have ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIRST_SEED = 42
 
 
 class Gate:
-    """Runs of a plan that differ in their seeds pass it in their order, as many as it is opened for."""
+    """Runs of a plan that differ in their seeds pass it in their order, up to the number for which it is open."""
 
     def __init__(self, path: Path, setenv: Callable[[str, str], None]) -> None:
         """Closed at first.
@@ -29,7 +29,7 @@ class Gate:
         setenv(GATE, str(path))
 
     def open_for(self, runs: int) -> None:
-        """Lets the first runs pass; the others wait, or go on waiting."""
+        """Lets the first runs pass. The others wait."""
         new = self._path.with_suffix(".new")
         new.write_text(str(runs), encoding="ascii")
         new.replace(self._path)

@@ -1,9 +1,9 @@
-"""A sweep that is killed with `kill -9` again and again, and resumed, beside the same sweep left alone.
+"""Compares a sweep that is killed with `kill -9` and resumed several times with the same sweep without kills.
 
     python tests/soak/grid.py PLAN [--kills 5] [--seed 1] [--jobs 2] [--work DIR]
 
-Both must end with the same tables: no run lost, none twice, every number equal. Prints what the sweep took: wall-clock time,
-runs a second, memory over time and the size of the store.
+Both must end with the same tables: no run is lost or stored twice, and every number is equal. Prints the cost of the
+sweep: wall-clock time, runs per second, memory over time and the size of the store.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Taken:
     runs: int
     wall_s: float = 0.0
     memory_mb: list[float] = field(default_factory=list)
-    """Resident memory of the driver at every look."""
+    """Resident memory of the driver at every sample."""
     store_mb: float = 0.0
     kills: list[int] = field(default_factory=list)
     """Runs that were stored when it was killed."""
@@ -55,7 +55,7 @@ class Taken:
 
 
 def left_alone(plan: Path, directory: Path, jobs: int, cli: Sequence[str] = CLI) -> Taken:
-    """The sweep from beginning to end."""
+    """The sweep without kills."""
     taken = Taken(len(read_plan(plan).runs()))
     start = time.monotonic()
     process = _start(plan, directory, jobs, cli)
@@ -72,9 +72,9 @@ def left_alone(plan: Path, directory: Path, jobs: int, cli: Sequence[str] = CLI)
 def killed(
     plan: Path, directory: Path, jobs: int, kills: int, seed: int, cli: Sequence[str] = CLI, gate: Gate | None = None
 ) -> Taken:
-    """The sweep killed so often, each time at a random moment after a random number of runs, then left to end.
+    """The sweep with this many kills, each at a random time after a random number of runs.
 
-    With a gate the moment is when exactly that number of runs is stored.
+    With a gate, it is killed when exactly that number of runs is stored.
     """
     draw = random.Random(seed)
     taken = Taken(len(read_plan(plan).runs()))
@@ -90,7 +90,7 @@ def killed(
             if len(finished(directory)) >= count:
                 break
             _look(process.pid, taken)
-            # Counting a large store takes its time, which the sweep shall not pay for.
+            # Counting a large store takes time, which must not delay the sweep.
             time.sleep(max(LOOK_EVERY, 20 * (time.monotonic() - look)))
         if gate is None:
             time.sleep(draw.uniform(0.0, 0.3))
@@ -110,7 +110,7 @@ def killed(
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """What the two stores do not have in common; their clocks apart."""
+    """The differences between the two stores, without wall-clock times."""
     stores = Store(one), Store(other)
     tables = {
         "runs": [store.runs().drop("wall_s", "created", "point").sort("run_id") for store in stores],
@@ -130,7 +130,7 @@ def finished(directory: Path) -> set[str]:
     try:
         return set(Store(directory).finished())
     except StoreError:
-        # Not made yet, or its tables come in the first transaction.
+        # The store does not exist yet, or its tables are not written yet.
         return set()
 
 
@@ -154,7 +154,7 @@ def _size(directory: Path) -> float:
 
 
 def main() -> int:
-    """Exit code 1 where the two sweeps differ."""
+    """The exit code is 1 if the two sweeps differ."""
     parser = argparse.ArgumentParser(description="A sweep killed and resumed, beside the same sweep left alone.")
     parser.add_argument("plan", type=Path)
     parser.add_argument("--kills", type=int, default=5)

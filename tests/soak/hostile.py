@@ -1,4 +1,4 @@
-"""Stores and documents that somebody crafted: whatever is in them, reading gives values or one line, and touches nothing.
+"""Reads crafted stores and documents. Each read returns values or a refusal of one line, and changes nothing.
 
     python tests/soak/hostile.py [--seconds 600] [--seed 1]
 
@@ -36,13 +36,13 @@ ODD: tuple[object, ...] = (
     "é" * 500,
     0, 1, -1, 3, 2**31, 2**62, -(2**63), 0.0, -0.5, 1e308, float("inf"), None, b"\0\xff", "done", "failed", "0123456789abcdef",
 )  # fmt: skip
-"""Values that some column may not expect."""
+"""Values that a column may not expect."""
 
 Draw = random.Random
 
 
 def reseal(connection: sqlite3.Connection, table: Table, rows: Iterable[Row]) -> None:
-    """Puts rows in place of a table's, with the seals that a writer would give them."""
+    """Replaces the rows of a table, with valid seals."""
     connection.execute(f"DELETE FROM {table.name}")
     seals = []
     for row in rows:
@@ -53,7 +53,7 @@ def reseal(connection: sqlite3.Connection, table: Table, rows: Iterable[Row]) ->
 
 
 def crafted_row(store: Path, draw: Draw) -> None:
-    """Another value in a column, sealed as if it had been written so."""
+    """Changes a value in a column, with a valid seal."""
     table = draw.choice(list(CONTENT.values()))
     connection = sqlite3.connect(store / DATABASE)
     try:
@@ -84,7 +84,7 @@ def crafted(value: Value, draw: Draw) -> Value:
 
 
 def crafted_table(store: Path, draw: Draw) -> None:
-    """Another Parquet file in a part, with the manifest and the hashes that a writer would give it."""
+    """Replaces a Parquet file of a part, with a valid manifest and hashes."""
     parts = sorted((store / PARTS).iterdir())
     part = draw.choice(parts)
     path = draw.choice(sorted(part.glob("*.parquet")))
@@ -136,7 +136,7 @@ def damaged_file(store: Path, draw: Draw) -> None:
 
 
 def readings(store: Store) -> Iterable[Callable[[], object]]:
-    """Everything that reading a store may ask for."""
+    """Every way to read a store."""
     names = (
         "flows",
         "links",
@@ -158,19 +158,19 @@ def readings(store: Store) -> Iterable[Callable[[], object]]:
 
 
 def whole(result: Result) -> object:
-    """All that a result holds of what was kept."""
+    """Every stored table of a result."""
     return [result.flows, result.links, result.flow_series, result.link_series, result.histograms, repr(result)]
 
 
 def one_line(error: BloatlabError) -> None:
-    """A refusal is one line, with nothing hidden in it."""
+    """A refusal is one line without control characters."""
     text = str(error)
     if not text or any(c in text for c in "\n\r\0\x1b\u202e"):
         raise AssertionError(f"a refusal of another form: {text!r}")
 
 
 def attempt(store: Path, draw: Draw) -> int:
-    """Reads a crafted store; gives how many readings were refused."""
+    """Reads a crafted store, and returns how many reads were refused."""
     before = {path: path.read_bytes() for path in store.rglob("*") if path.is_file() and path.suffix != ".lock"}
     refused = 0
     try:
@@ -195,7 +195,7 @@ CHANGES = (crafted_row, crafted_row, crafted_table, damaged_file)
 
 
 def case(template: Path, work: Path, seed: int) -> int:
-    """One crafted copy of a store, read; gives how many readings were refused."""
+    """Reads one crafted copy of a store, and returns how many reads were refused."""
     draw = random.Random(seed)
     store = work / "store"
     shutil.rmtree(store, ignore_errors=True)
@@ -237,7 +237,7 @@ NUMBERS = ("0", "1", "2", "10", "500", "1448", "65000", "65001", "1e9", "9" * 30
 
 
 def document(folder: Path, seed: int) -> bool:
-    """Reads a changed scenario file; gives whether it was refused."""
+    """Reads a changed scenario file, and returns whether it was refused."""
     draw = random.Random(seed)
     text = DOCUMENT
     for _ in range(draw.randrange(1, 5)):
@@ -267,7 +267,7 @@ def document(folder: Path, seed: int) -> bool:
 
 
 def soak(template: Path, seconds: float, seed: int) -> bool:
-    """Runs cases for so long; false at a finding."""
+    """Runs cases for this time. Returns false at a finding."""
     end = time.monotonic() + seconds
     stores = documents = refused = 0
     with tempfile.TemporaryDirectory() as folder:

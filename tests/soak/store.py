@@ -1,9 +1,9 @@
-"""A store under faults, kills and flipped bits; prints what was tried, and every case that went wrong.
+"""Tests a store under faults, kills and flipped bits. Prints the number of cases, and every case that failed.
 
     python tests/soak/store.py [--every 1] [--kills 200] [--flips 10000] [--flips-killed 2000] [--seed 1] [--work DIR]
 
-Every call on a file of a small sweep, of an upgrade and of a repair fails or ends the process, one by one; then the same
-command must end with the same tables, and no file of somebody else may have changed.
+Every file call of a small sweep, of an upgrade and of a repair fails or ends the process, one by one. Then the same
+command must end with the same tables, and no file of another origin may have changed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Soak:
         self.directory = work / "case" / "x"
 
     def import_all(self) -> None:
-        """Imports here, once, what a sweep and the checks of it import, so that no case has to."""
+        """Imports once what a sweep and its checks import, so that no case needs time for it."""
 
         def modules() -> list[str]:
             simulate(self.reference, 1)
@@ -61,7 +61,7 @@ class Soak:
                 importlib.import_module(name)
 
     def begin(self) -> None:
-        """The store as it is before the command, with somebody else's files."""
+        """The store before the command, with files of another origin."""
         fresh_copy(self.before, self.directory)
 
     def make(self, act: Callable[[], int | None]) -> None:
@@ -74,7 +74,7 @@ class Soak:
             raise RuntimeError(f"exit code {ended.code}: {ended.out}{ended.err}")
 
     def fork(self, act: Callable[[], int | None]) -> Ended:
-        """Runs a function in a separate process, beside the store."""
+        """Runs a function in a separate process."""
 
         def there() -> int | None:
             os.chdir(self.directory.parent)
@@ -83,7 +83,7 @@ class Soak:
         return forked(there, self.work)
 
     def complaints(self, check: Callable[[], list[str]]) -> list[str]:
-        """What a check in a separate process complains of."""
+        """The problems that a check in a separate process finds."""
 
         def told() -> None:
             found = check()
@@ -96,7 +96,7 @@ class Soak:
 
 
 def every_call(soak: Soak, case: Case, every: int) -> Iterator[str]:
-    """One case with each fault at every call, or at one in `every`."""
+    """One case with each fault at every call, or at one of `every` calls."""
 
     def make() -> int:
         make_deterministic()
@@ -127,12 +127,12 @@ def every_call(soak: Soak, case: Case, every: int) -> Iterator[str]:
     total = int(command(0, Mode.KILL).out.splitlines()[-1])
     tried = missed = 0
     for mode in Mode:
-        # Each mode begins elsewhere, so that a subset meets other calls in each.
+        # Each mode begins at another call, so that a subset covers different calls in each mode.
         for call in range(1 + mode * every // (len(Mode) + 1), total + 1, every):
             soak.begin()
             theirs = foreign(soak.directory)
             ended = command(call, mode)
-            # A busy machine may make a command need fewer calls: then it met no fault, and must have ended well.
+            # On a busy machine a command may need fewer calls. Then it has had no fault, and must have succeeded.
             met = ended.code != 0 or int(ended.out.splitlines()[-1]) >= call
             wrong = _said(ended, mode if met else None) + soak.complaints(lambda ended=ended: check(ended))
             if foreign(soak.directory) != theirs:
@@ -146,7 +146,7 @@ def every_call(soak: Soak, case: Case, every: int) -> Iterator[str]:
 
 
 def _said(ended: Ended, mode: Mode | None) -> list[str]:
-    """What is wrong with how a command ended that met this fault, or none."""
+    """The problem with the end of a command that had this fault, if there is one."""
     if mode is None:
         return [f"without a fault it said {ended.err!r}"] if ended.err else []
     if mode in (Mode.KILL, Mode.KILL_AFTER_HALF):
@@ -158,7 +158,8 @@ def _said(ended: Ended, mode: Mode | None) -> list[str]:
 
 
 def random_kills(soak: Soak, kills: int, seed: int) -> Iterator[str]:
-    """Sweeps on two threads, each killed at random calls until it ends; then its tables are those of one left alone."""
+    """Sweeps on two threads, each killed at random calls until it ends. Its tables then equal those of a sweep without
+    kills."""
     draw = random.Random(seed)
     words = [*SWEEP, str(soak.directory)]
     words[words.index("4")], words[words.index("1")] = str(RUNS_OF_KILLED), "2"
@@ -230,7 +231,7 @@ def flipped_bits(soak: Soak, closed: int, killed: int, seed: int) -> Iterator[st
 
 
 def main() -> int:
-    """Exit code 1 where anything went wrong."""
+    """The exit code is 1 if a case failed."""
     parser = argparse.ArgumentParser(description="A store under faults, kills and flipped bits.")
     parser.add_argument("--every", type=int, default=1, help="inject a fault at one call in so many")
     parser.add_argument("--kills", type=int, default=200)

@@ -93,7 +93,7 @@ impl Histogram {
         self.add_to(bin_of(value), value, weight);
     }
 
-    /// Adds a weight to a bin that is known.
+    /// Adds a weight to a known bin.
     #[inline(always)]
     fn add_to(&mut self, bin: usize, value: u64, weight: u64) {
         if value.wrapping_sub(self.min) > self.span {

@@ -1,4 +1,4 @@
-//! For how long a queue had each length.
+//! Measures how long a queue had each length.
 
 use bloatlab_units::Nanos;
 

@@ -1,4 +1,4 @@
-//! Loss events at a link: which of its greedy flows lose together, and how far apart losses are.
+//! Loss events at a link: which of its greedy flows lose packets together, and the time between losses.
 
 use bloatlab_units::{NEVER, Nanos};
 

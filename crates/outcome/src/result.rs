@@ -21,7 +21,7 @@ pub struct Value {
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     instants: Vec<Instant>,
-    /// Indices of flows, links or probes, as the instants name them.
+    /// Indices of flows, links or probes, to which the instants refer.
     entities: Vec<u32>,
     rows: usize,
     /// The sampled quantities: (column name, values).

@@ -98,7 +98,7 @@ fn settle(
         packet.shorten(backlog.header);
         mark(accounts, log, now, backlog, packet);
     }
-    // The lists go back, so that their memory is used again.
+    // The lists are returned, so that their memory is reused.
     signals.drops.clear();
     signals.marks.clear();
     backlog.signals = signals;

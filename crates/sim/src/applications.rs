@@ -66,7 +66,7 @@ impl Engine<'_> {
             // The timeline has set another instant since.
             return;
         }
-        // What arrives later is no throughput of the flow's lifetime.
+        // What arrives later does not count towards the throughput of the flow.
         match &mut self.flows[index] {
             Flow::Tcp(flow) => flow.stop(&mut self.network, index),
             Flow::Outside(flow) => {

@@ -1,4 +1,4 @@
-//! From a plan to an engine ready to run.
+//! Builds an engine from a plan.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::schedule::{Slot, clock, event};
 /// Largest frame a queue is told to expect: Ethernet's 1500 bytes and its 14 of header.
 const MTU: u32 = 1514;
 
-/// Where packets go from a box, as far as the paths have been looked through.
+/// Where packets go from a box, as far as the paths examined so far say.
 #[derive(Clone, Copy)]
 enum Way {
     Unknown,
@@ -53,7 +53,7 @@ impl Way {
 }
 
 impl<'a> Engine<'a> {
-    /// Builds every box and flow of the plan and schedules what starts them.
+    /// Builds every box and flow of the plan, and schedules their first events.
     pub fn build(
         plan: Arc<Plan>,
         seed: u64,
@@ -231,7 +231,7 @@ impl<'a> Engine<'a> {
         Place::Impairment(index)
     }
 
-    /// The sources that most flows share get the registers.
+    /// Assigns the registers to the sources that most flows share.
     fn assign_registers(&mut self, plan: &Plan) {
         let mut uses = vec![0_u32; self.places.len()];
         for flow in &plan.flows {
@@ -262,7 +262,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Tells a link or delay whose packets all go to the same place where that is.
+    /// Finds links and delays whose packets all go to the same place, and stores that place in them.
     pub(crate) fn find_common_ways(&mut self) {
         let network = &mut self.network;
         let mut links = vec![Way::Unknown; network.links.len()];

@@ -9,11 +9,12 @@ use crate::RunError;
 use crate::application::{Application, Sender};
 use crate::datagrams::{EchoFlow, UdpFlow};
 use crate::engine::Engine;
-use crate::flow::{Flow, TcpFlow, TcpStats};
+use crate::flow::{Flow, TcpFlow};
 use crate::flow_account::FlowAccount;
 use crate::outside_tcp::OutsideTcp;
 use crate::place::Place;
 use crate::schedule::{application, event};
+use crate::tcp_stats::TcpStats;
 use crate::traffic;
 use crate::write_log::WriteLog;
 use bloatlab_outcome::Histogram;
@@ -65,12 +66,12 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Writes a path into the route table; returns its first entry.
+    /// Writes a path into the route table. Returns the index of its first entry.
     fn add_route(&mut self, path: &[usize]) -> u32 {
         let first = self.network.routes.len() as u32;
         let places: Vec<Place> = path.iter().map(|&number| self.places[number]).collect();
         if places.iter().all(|place| place.takes_no_time()) {
-            // A path on which nothing takes time still takes an event, so that no host is reached while it sends.
+            // A path without any delay still takes an event, so that no host receives while it sends.
             let place = self.nothing.unwrap_or_else(|| {
                 let place = self.add_delay("(nothing)", 0, None, None);
                 self.places.push(place);
@@ -155,7 +156,7 @@ impl Engine<'_> {
         Ok(Flow::Outside(Box::new(flow)))
     }
 
-    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, whose few bytes of its own go by
+    /// The two endpoints of a flow's connection: the sender of data with its congestion control, and the receiver, which sends few bytes and uses
     /// Reno.
     pub fn make_ends(&self, index: usize, connection: u8) -> Result<[Endpoint; 2], RunError> {
         let planned = &self.plan.flows[index];

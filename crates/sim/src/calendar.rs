@@ -34,13 +34,13 @@ pub(crate) fn key(at: Nanos, order: u64, target: u32) -> Key {
     u128::from(at) << 64 | u128::from(order << TARGET_BITS | u64::from(target))
 }
 
-/// In place of the earliest event while it has not been looked for. Before every event.
+/// Stands for the earliest event while it is unknown. Before every event.
 const UNKNOWN: Key = 0;
 
-/// A priority queue of events: a 4-ary heap, whose cost does not depend on how the instants lie.
+/// A priority queue of events: a 4-ary heap, whose cost does not depend on how the times are distributed.
 pub(crate) struct Calendar {
-    /// The earliest event, kept out of the heap. After a `pop` it is unknown until the next `push` or `settle`: most events make another one, which then
-    /// takes the place of the heap's first in one step.
+    /// The earliest event, which is not in the heap. After a `pop` it is unknown until the next `push` or `settle`: most events schedule another one,
+    /// which then replaces the first of the heap in one step.
     first: Key,
     others: QuaternaryHeap<Reverse<Key>>,
 }
@@ -59,7 +59,7 @@ impl Calendar {
         self.first
     }
 
-    /// Finds the earliest event, if it is unknown; true if it was.
+    /// Finds the earliest event if it is unknown. Returns whether it was.
     #[inline]
     pub fn settle(&mut self) -> bool {
         let unknown = self.first == UNKNOWN;
@@ -85,7 +85,7 @@ impl Calendar {
         };
     }
 
-    /// Takes the earliest event off, which must be known.
+    /// Removes the earliest event, which must be known.
     #[inline]
     pub fn pop(&mut self) -> Key {
         debug_assert!(self.first != UNKNOWN && self.first != NO_EVENT);
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_crowd_at_one_instant_takes_no_longer() {
-        // If each walked past those before it, this many would take hours.
+        // If each event passed all events before it, this many would take hours.
         let crowd = 1_000_000;
         let mut calendar = Calendar::new();
         for order in 1..=crowd {

@@ -1,4 +1,4 @@
-//! How a run is watched and stopped from outside.
+//! Observes and stops a run from outside.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -7,15 +7,15 @@ use std::time::Instant;
 
 use bloatlab_units::{Interrupt, Nanos, SECOND};
 
-/// Shared between a run and whoever watches it. It never changes what a run computes, only whether it goes on.
+/// Shared between a run and its observer. It never changes what a run computes, only whether it goes on.
 #[derive(Debug, Default)]
 pub struct Control {
     cancelled: Interrupt,
     done: AtomicU64,
     failure: Mutex<Option<String>>,
-    /// When the run looked here, if that is to be known.
+    /// When the run checked this control, if that is recorded.
     looks: Option<Mutex<Vec<Instant>>>,
-    /// Looks until it cancels itself, if it does.
+    /// Number of checks after which it cancels itself, if any.
     left: Option<AtomicU64>,
     avoids_fast_paths: bool,
 }
@@ -27,7 +27,7 @@ pub enum Stopped {
     Cancelled,
     /// A user's algorithm failed, with its message.
     Failed(String),
-    /// Simulated time did not move for more events than any scenario needs.
+    /// Simulated time did not advance for more events than any scenario needs.
     Stalled(Stall),
 }
 
@@ -38,7 +38,7 @@ pub struct Stall {
     pub at: Nanos,
     /// Events at this instant.
     pub events: u64,
-    /// What the last of them belonged to, by its name in the plan.
+    /// The box or flow of the last of them, by its name in the plan.
     pub what: String,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Stopped {
 impl std::error::Error for Stopped {}
 
 impl Control {
-    /// One that also tells what each piece of the run took.
+    /// A control that also measures the time of each piece of the run.
     pub fn timed() -> Self {
         Self {
             looks: Some(Mutex::default()),
@@ -74,7 +74,7 @@ impl Control {
         }
     }
 
-    /// One that is cancelled when the run looks for the `number`th time, counted from 1: for tests of where a run can be stopped.
+    /// A control that cancels the run at its `number`th check, counted from 1. For tests of where a run can be stopped.
     pub fn cancelled_at(number: u64) -> Self {
         Self {
             left: Some(AtomicU64::new(number)),
@@ -82,7 +82,7 @@ impl Control {
         }
     }
 
-    /// One whose run takes every slow path: for the tests that show that fast paths change no result.
+    /// A control whose run takes only slow paths. For tests that fast paths do not change results.
     pub fn without_fast_paths() -> Self {
         Self {
             avoids_fast_paths: true,
@@ -95,8 +95,9 @@ impl Control {
         !self.avoids_fast_paths
     }
 
-    /// Wall time of each piece of the run so far, ns: of equally many events each, except the last; the same pieces in every run of a scenario and seed.
-    /// Building the network and summing up the results are in none. Empty unless [`timed`](Self::timed).
+    /// Wall time of each piece of the run so far, ns. All pieces except the last have the same number of events, and every run of a scenario and seed
+    /// has the same pieces.
+    /// Building the network and summarizing the results are not included. Empty unless [`timed`](Self::timed).
     pub fn laps(&self) -> Vec<u64> {
         let looks = self.looks.as_ref().and_then(|looks| looks.lock().ok());
         looks.map_or_else(Vec::new, |looks| {
@@ -112,12 +113,12 @@ impl Control {
         self.cancelled.set();
     }
 
-    /// What loops look at that may take long within an event.
+    /// The flag that long loops within an event check.
     pub(crate) fn interrupt(&self) -> &Interrupt {
         &self.cancelled
     }
 
-    /// Reports that a user's algorithm failed: the run stops soon with this message.
+    /// Reports that a user's algorithm failed. The run then stops soon with this message.
     pub fn fail(&self, message: String) {
         if let Ok(mut failure) = self.failure.lock() {
             failure.get_or_insert(message);
@@ -125,12 +126,12 @@ impl Control {
         self.cancel();
     }
 
-    /// How much of the simulated time is over, 0 to 1.
+    /// The share of the simulated time that has passed, 0 to 1.
     pub fn progress(&self) -> f64 {
         self.done.load(Ordering::Relaxed) as f64 / 1e6
     }
 
-    /// Notes how far the run is, and looks whether it is to stop.
+    /// Records the progress of the run, and checks whether it must stop.
     pub(crate) fn check(&self, now: Nanos, end: Nanos) -> Result<(), Stopped> {
         let done = u128::from(now) * 1_000_000 / u128::from(end.max(1));
         self.done.store(done as u64, Ordering::Relaxed);
@@ -142,7 +143,7 @@ impl Control {
         self.heed()
     }
 
-    /// Looks whether the run is to stop: for work that takes long and moves no time.
+    /// Checks whether the run must stop. For long work during which time does not advance.
     pub(crate) fn heed(&self) -> Result<(), Stopped> {
         if let Some(left) = &self.left
             && left.fetch_sub(1, Ordering::Relaxed) == 1

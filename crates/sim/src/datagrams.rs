@@ -34,7 +34,7 @@ pub(crate) struct UdpFlow {
     pub sent: u64,
     pub sent_bytes: u64,
     pub bytes: u64,
-    /// `bytes` when the flow stopped, if it did before the end.
+    /// `bytes` when the flow stopped, if it stopped before the end.
     pub bytes_by_stop: Option<u64>,
     pub delay: Histogram,
     /// RFC 3550 section 6.4.1, ns.

@@ -1,7 +1,7 @@
-//! The event loop: takes the earliest event, hands packets to the hosts they reach, and wakes what waits.
+//! The event loop: takes the earliest event, passes packets to the hosts that they reach, and fires timers.
 //!
-//! All that happens to most packets is inlined into the loop, from box to box and through both hosts; what is rare stays out of it. Otherwise a tenth of
-//! all instructions are those of calls.
+//! The code that most packets take is inlined into the loop, from box to box and through both hosts. Rare code is not. Otherwise a tenth of all
+//! instructions would be calls.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::watchdog::Watchdog;
 use bloatlab_outcome::Protocol;
 use bloatlab_outcome::Series;
 
-/// Events between two looks at whether the run is to stop.
+/// Number of events between two checks whether the run must stop.
 const CONTROL_PERIOD: u64 = 1 << 14;
 
 /// A running simulation.
@@ -65,7 +65,7 @@ pub(crate) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Everything but the parts, which `build` fills in.
+    /// An engine without boxes and flows, which `build` adds.
     pub fn empty(
         plan: Arc<Plan>,
         plugins: &'a dyn Plugins,
@@ -107,7 +107,8 @@ impl<'a> Engine<'a> {
     pub fn run(&mut self) -> Result<(), RunError> {
         self.control.check(self.now(), self.end)?;
         while let Some((kind, index)) = self.network.schedule.next() {
-            // Who may have something to send now: asked in one place, because the code of sending is long and paced flows send at two occasions.
+            // The flow and end that may send now. They are pumped in one place, because the code for sending is long, and paced flows send on two
+            // occasions.
             let mut woken = None;
             match kind {
                 event::LINK_DONE => {
@@ -156,7 +157,7 @@ impl<'a> Engine<'a> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Looks whether the run is to stop, is cut short by a failure, or stalls.
+    /// Checks whether the run must stop, has failed, or stalls.
     #[cold]
     fn look(&mut self) -> Result<(), RunError> {
         self.control.check(self.now(), self.end)?;
@@ -198,14 +199,14 @@ impl<'a> Engine<'a> {
         self.network.schedule.at(at, kind, index);
     }
 
-    /// A packet left a box: it goes on to the next, or is received by the host at the end of its path.
+    /// A packet left a box: it goes to the next one, or the host at the end of its path receives it.
     fn forward(&mut self, packet: &mut Packet) {
         if let Some((index, end)) = self.forward_at_once(None, packet) {
             self.pump(index, end);
         }
     }
 
-    /// The same, as a part of the event loop; `next` is where it goes, if that is known. Gives the flow and end that are to be pumped then.
+    /// As `forward`, but inlined into the event loop. `next` is the next place, if it is known. Returns the flow and end to pump afterwards.
     #[inline(always)]
     fn forward_at_once(
         &mut self,
@@ -224,7 +225,7 @@ impl<'a> Engine<'a> {
         None
     }
 
-    /// The radio cell's next slot begins, or a block has come through.
+    /// The next slot of the radio cell begins, or a block has arrived.
     #[inline(never)]
     fn on_cell(&mut self) -> Result<(), Stopped> {
         let mut crossed = self.network.on_cell();
@@ -257,7 +258,7 @@ impl<'a> Engine<'a> {
         Some((index, end))
     }
 
-    /// Lets an endpoint send what it may, and sets its timer.
+    /// Lets an endpoint send what it may send, and sets its timer.
     #[inline(never)]
     pub fn pump(&mut self, index: usize, end: usize) {
         if let Some(flow) = self.flows[index].tcp() {
@@ -265,7 +266,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The pacing clock lets a segment of this flow and end go, if the event is the one that stands.
+    /// The pacing clock releases a segment of this flow and end, unless the event is outdated.
     #[inline(always)]
     fn on_release(&mut self, index: usize, end: usize) -> Option<(usize, usize)> {
         let now = self.now();
@@ -277,7 +278,7 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// A timer event: only the one that stands as scheduled counts; deadlines that moved later are set again.
+    /// A timer event. Outdated events are ignored, and a deadline that has moved to a later time is scheduled again.
     #[inline(never)]
     fn on_timer(&mut self, index: usize, end: usize) {
         let now = self.now();

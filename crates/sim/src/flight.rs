@@ -15,19 +15,19 @@ struct InFlight {
 
 /// Packets in flight, which arrive in the order in which they left. Only the first has an event.
 ///
-/// Packets that wait to be sent may stand behind them in the same ring.
+/// Packets that wait to be sent may follow them in the same ring.
 pub(crate) struct Flight {
     packets: Ring<InFlight>,
     waiting: usize,
     slot: Slot,
-    /// Where every packet goes from here; None: its path says where.
+    /// The next place of every packet; None: look it up in the packet's path.
     pub next: Option<Place>,
     kind: u32,
     pub index: u32,
 }
 
 impl Flight {
-    /// Nothing under way; arrivals are events of this kind and index.
+    /// No packets in flight. Arrivals are events of this kind and index.
     pub fn new(kind: u32, index: u32) -> Self {
         Self {
             packets: Ring::default(),
@@ -39,7 +39,7 @@ impl Flight {
         }
     }
 
-    /// Keeps the next arrival in a register, if there is one left.
+    /// Keeps the next arrival in a register, if one is free.
     pub fn reserve(&mut self, schedule: &mut Schedule) {
         self.slot = schedule.reserve();
     }

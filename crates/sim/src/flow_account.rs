@@ -1,4 +1,4 @@
-//! What the network did to each flow's packets: drops, marks, times in queues.
+//! Accounts of the network for each flow's packets: drops, marks, sojourn times.
 
 use std::mem::{replace, take};
 
@@ -8,7 +8,7 @@ use crate::packet::Packet;
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::mean_ms;
 
-/// What the network did to a flow's data, and where it travels.
+/// The network's account of a flow's data, and the flow's routes.
 #[derive(Default)]
 pub(crate) struct FlowAccount {
     /// First entry in the route table, by direction.
@@ -17,7 +17,7 @@ pub(crate) struct FlowAccount {
     pub dscp: u8,
     pub start: Nanos,
     pub stop: Nanos,
-    /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY`: it does not.
+    /// Base RTT of a greedy TCP flow, which takes part in loss events; `NOT_GREEDY` for all other flows.
     pub greedy_rtt: Nanos,
     pub drops: u64,
     /// Of these, drops by queues: because the limit was reached, and because the AQM algorithm decided so.
@@ -37,7 +37,7 @@ pub(crate) struct FlowAccount {
 }
 
 impl FlowAccount {
-    /// Forgets what was counted: the warm-up is over.
+    /// Resets the counts at the end of the warm-up.
     pub fn reset(&mut self) {
         (self.drops, self.marks, self.discards) = (0, 0, 0);
         (self.sent, self.received, self.dropped) = (0, 0, [0; 2]);

@@ -43,6 +43,7 @@ mod stall;
 mod station;
 mod summary;
 mod tail_drop;
+mod tcp_stats;
 mod traffic;
 mod watchdog;
 mod write_log;
@@ -62,7 +63,7 @@ pub use session::{NewRows, Session};
 /// Why there is no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunError {
-    /// The plan asks for what the engine does not do; the message starts with the key.
+    /// The engine does not support the plan. The message starts with the key.
     Plan(String),
     /// A user's algorithm could not be made.
     Plugin(String),

@@ -14,8 +14,8 @@ use crate::schedule::{Schedule, Slot, event};
 pub(crate) struct Link {
     pub port: Port<Packet>,
     pub flight: Flight,
-    /// The end of a transmission is never an event. The link is brought up to date when a packet arrives, when its last packet in flight arrives, and
-    /// before it is measured. Only links with a work-conserving queue are lazy; the results are the same.
+    /// The end of a transmission is never an event. The link catches up when a packet arrives, when its last packet in flight arrives, and before it
+    /// is measured. Only links with a work-conserving queue are lazy; the results are the same.
     pub lazy: bool,
     /// The capacity of a tail-drop FIFO whose packets this lazy link stores itself.
     pub tail_drop: Option<Capacity>,

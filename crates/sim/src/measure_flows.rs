@@ -7,8 +7,9 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::datagrams::UdpFlow;
 use crate::engine::Engine;
-use crate::flow::{Flow, TcpStats, Totals, since};
+use crate::flow::{Flow, since};
 use crate::samples::Samples;
+use crate::tcp_stats::{TcpStats, Totals};
 use bloatlab_outcome::Histogram;
 use bloatlab_outcome::mbps;
 use bloatlab_outcome::metrics::*;

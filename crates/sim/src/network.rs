@@ -1,4 +1,4 @@
-//! Packets on their way: from box to box of their path, until they reach the host at its end.
+//! Moves packets from box to box of their path, until they reach the host at its end.
 
 use std::mem::take;
 
@@ -52,7 +52,7 @@ impl Network {
         }
     }
 
-    /// A host sends a packet. Every path has a box that takes time, so none arrives within this call.
+    /// Sends a packet from a host. Every path has a box that takes time, so the packet does not arrive within this call.
     #[inline(always)]
     pub fn send(&mut self, packet: &mut Packet) {
         let account = &mut self.accounts[packet.flow_index()];
@@ -75,8 +75,8 @@ impl Network {
         }
     }
 
-    /// A host sends a train: `count` packets that differ only in their sequence numbers. `packet`, the first of them, becomes the one that would
-    /// follow the last.
+    /// Sends a train from a host: `count` packets that differ only in their sequence numbers. `packet` is the first of them. Afterwards it is the
+    /// packet that would follow the last.
     #[inline(always)]
     pub fn send_train(&mut self, packet: &mut Packet, count: u64) {
         let account = &mut self.accounts[packet.flow_index()];
@@ -98,14 +98,14 @@ impl Network {
         }
     }
 
-    /// Takes a packet to `next`, or else to the next box of its path; true if it is at the host at the end.
+    /// Moves a packet to `next`, or to the next box of its path if that is `None`. Returns true if the packet is at the host at the end.
     #[inline(always)]
     pub fn forward_ahead(&mut self, next: Option<Place>, packet: &mut Packet) -> bool {
         let place = next.unwrap_or_else(|| self.next_place(packet));
         self.forward_to(place, packet)
     }
 
-    /// Takes a packet to the next box of its path that holds it; true if it is at the host at the end.
+    /// Moves a packet to the next box of its path that holds it. Returns true if the packet is at the host at the end.
     #[inline(always)]
     pub fn forward(&mut self, packet: &mut Packet) -> bool {
         self.forward_to(self.next_place(packet), packet)
@@ -173,7 +173,7 @@ impl Network {
         action != Action::Drop
     }
 
-    /// The host at the end looks at the checksum; false: the packet is discarded.
+    /// Verifies the checksum at the host at the end. Returns false if the packet is discarded.
     #[cold]
     fn check(&mut self, packet: &Packet) -> bool {
         let damaged = packet.is_damaged();
@@ -191,7 +191,7 @@ impl Network {
         !damaged
     }
 
-    /// A packet enters a link that is not the first of its path, so less often.
+    /// A packet enters a link that is not the first of its path. Not inlined, because this is less frequent.
     #[inline(never)]
     fn enter_next_link(&mut self, index: usize, packet: &Packet) {
         self.enter_link(index, packet);
@@ -221,7 +221,7 @@ impl Network {
         link.replace_queue(&mut context, queue);
     }
 
-    /// Brings all links up to date, up to but not including the current instant.
+    /// Lets all links catch up to the current instant, and excludes the instant.
     pub fn catch_up(&mut self) {
         let now = self.schedule.now;
         for index in 0..self.links.len() {
@@ -237,14 +237,14 @@ impl Network {
         link.on_done(&mut context);
     }
 
-    /// Takes the packet that has crossed a link; says where it goes, if all go there.
+    /// Takes the packet that has crossed a link. Also returns its next place, if it is the same for all packets of the link.
     #[inline]
     pub fn on_link_flight(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
         let (link, mut context) = self.link(index);
         (link.on_flight(&mut context), link.flight.next)
     }
 
-    /// Takes the packet that leaves a delay line; says where it goes, if all go there.
+    /// Takes the packet that leaves a delay line. Also returns its next place, if it is the same for all packets of the line.
     #[inline]
     pub fn on_delay(&mut self, index: usize) -> (Option<Packet>, Option<Place>) {
         let line = &mut self.delays[index];
@@ -252,7 +252,7 @@ impl Network {
         (line.flight.pop(&mut self.schedule), line.flight.next)
     }
 
-    /// Takes the packet that leaves a delay which lets packets overtake each other.
+    /// Takes the packet that leaves a reordering delay.
     #[cold]
     pub fn on_reordering_delay(&mut self, index: usize) -> Option<Packet> {
         self.reordering_delays[index].pop()

@@ -5,9 +5,9 @@ use bloatlab_tcp::SenderStats;
 use bloatlab_units::{NEVER, Nanos, Ring};
 
 use crate::application::{Application, Writes};
-use crate::flow::{SenderState, TcpStats, Totals, Waits};
 use crate::outside::Observation;
 use crate::packet::Packet;
+use crate::tcp_stats::{SenderState, TcpStats, Totals, Waits};
 use crate::write_log::WriteLog;
 
 /// Linux's slow-start threshold before the first congestion.

@@ -38,7 +38,7 @@ const FLOW: u32 = MAX_FLOWS as u32 - 1;
 const DSCP_SHIFT: u32 = 18;
 const DSCP: u32 = 0x3f << DSCP_SHIFT;
 
-/// Flow index and direction of what [`flow`](bloatlab_aqm::Packet::flow) gave.
+/// Flow index and direction of an identifier that [`flow`](bloatlab_aqm::Packet::flow) returned.
 pub(crate) fn flow_of(id: u64) -> (usize, usize) {
     ((id >> 1) as usize & FLOW as usize, id as usize & 1)
 }
@@ -101,13 +101,13 @@ impl Packet {
         (self.head >> HOP_SHIFT) as usize
     }
 
-    /// It has crossed a box.
+    /// Counts a box that the packet has crossed.
     #[inline]
     pub(crate) fn cross(&mut self) {
         self.head += 1 << HOP_SHIFT;
     }
 
-    /// A new packet in its place leaves the host with so many bytes; `follows`: together with the segment before it, which it continues.
+    /// Makes it a new packet of `bytes` bytes that leaves the host. `follows`: it leaves together with the segment that directly precedes it.
     #[inline]
     pub(crate) fn set_out(&mut self, bytes: u32, ecn: Ecn, follows: bool) {
         debug_assert!(bytes <= LARGEST);
@@ -115,14 +115,14 @@ impl Packet {
         self.head = self.head & KIND | bytes | (ecn as u32) << ECN_SHIFT | follows;
     }
 
-    /// The next packet of a train takes its place.
+    /// Makes it the next packet of its train.
     #[inline]
     pub(crate) fn follow(&mut self) {
         self.segment.seq = self.segment.seq.wrapping_add(self.segment.length.into());
         self.head |= FOLLOWS;
     }
 
-    /// Some of its bits are wrong.
+    /// Damages the packet.
     pub(crate) fn damage(&mut self) {
         self.head |= DAMAGED;
     }

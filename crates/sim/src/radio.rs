@@ -1,4 +1,4 @@
-//! A radio cell among the links: it takes packets from the queues of its bearers and hands on what has crossed it.
+//! The radio cell in the network: takes packets from the queues of its bearers, and forwards the packets that have crossed it.
 
 use bloatlab_aqm::Packet as _;
 use bloatlab_outcome::Step;

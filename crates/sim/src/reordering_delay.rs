@@ -37,7 +37,7 @@ impl PartialEq for Held {
 
 impl Eq for Held {}
 
-/// Holds every packet for a time of its own. Each has an event: they fire in the order in which packets leave.
+/// Holds every packet for a different time. Each packet has an event. The events fire in the order in which packets leave.
 pub(crate) struct ReorderingDelay {
     delay: VaryingDelay,
     packets: BinaryHeap<Reverse<Held>>,

@@ -1,4 +1,4 @@
-//! What is looked at every sample interval, and the end of the warm-up.
+//! Takes the samples at each sample interval, and ends the warm-up.
 
 use bloatlab_units::{NEVER, SECOND};
 
@@ -21,7 +21,7 @@ impl Engine<'_> {
         self.control.heed()
     }
 
-    /// Adds a row for every link and every flow that is alive.
+    /// Adds a row for every link and every active flow.
     pub(crate) fn sample(&mut self) {
         self.network.catch_up();
         let (now, from) = (self.now(), self.sampled_at);

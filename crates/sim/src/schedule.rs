@@ -1,11 +1,11 @@
-//! What happens next: the clock, a register for each source that most packets pass, and the calendar for all other events.
+//! Finds the next event: the clock, a register for each source that most packets pass, and the calendar for all other events.
 //!
-//! Events of one instant happen in this order:
+//! Events at the same time happen in this order:
 //!
 //! 1. Changes of the timeline, the run's end, the end of the warm-up, a sample: a span of time includes the instant at which it begins, and not the one at which it ends.
-//! 2. Transmissions that end, in the order of the links: what arrives at that instant finds the link free.
-//! 3. Packets that come out of links, then those that come out of delays, in the order of the boxes.
-//! 4. Everything else, in the order in which it was planned.
+//! 2. Transmissions that end, in the order of the links. A packet that arrives at that time finds the link free.
+//! 3. Packets that leave links, then packets that leave delays, in the order of the boxes.
+//! 4. Everything else, in the order in which it was scheduled.
 
 use std::hint::select_unpredictable;
 
@@ -13,7 +13,7 @@ use bloatlab_units::Nanos;
 
 use crate::calendar::{Calendar, Key, NO_EVENT, instant, key, target};
 
-/// Kinds of event, in the high bits of the target. The first three belong to boxes; their numbers are their order at one instant.
+/// Kinds of event, in the high bits of the target. The first three belong to boxes. Their numbers are their order at the same time.
 pub(crate) mod event {
     pub const LINK_DONE: u32 = 0;
     pub const LINK_FLIGHT: u32 = 1;
@@ -26,7 +26,8 @@ pub(crate) mod event {
     pub const INDEX_BITS: u32 = 21;
 }
 
-/// What the clock event is for. The first pauses the run, the next three measure; their numbers are their order at one instant. Events of rare boxes have the index of the box
+/// The purpose of a clock event. The first pauses the run, the next three measure; their numbers are their order at one instant. Events of rare boxes
+/// have the index of the box
 /// in the low bits.
 pub(crate) mod clock {
     pub const PAUSE: u32 = 0;
@@ -50,13 +51,13 @@ pub(crate) mod application {
     pub const KINDS: u32 = 4;
 }
 
-/// The order numbers of events that precede all others of their instant. 0 is reserved: it precedes every event.
+/// The order numbers of events that precede all others at the same time. 0 is reserved: it precedes every event.
 mod order {
     pub const MEASURE: u64 = 1;
     pub const BOX: u64 = 2;
 }
 
-/// Sources of events that are kept in registers; the rest goes to the calendar.
+/// Number of sources whose events are in registers. All others are in the calendar.
 const REGISTERS: usize = 6;
 
 /// Where a source keeps its next event.
@@ -88,7 +89,7 @@ impl Schedule {
         }
     }
 
-    /// A register for a source, while there are any.
+    /// Assigns a register to a source, if one is free.
     pub fn reserve(&mut self) -> Slot {
         if self.registers_used == REGISTERS {
             return Slot::CALENDAR;
@@ -97,8 +98,8 @@ impl Schedule {
         Slot((self.registers_used - 1) as u8)
     }
 
-    /// Takes the earliest event off, sets the clock to it and returns its kind and index. Always a part of the event loop: as a call it takes a
-    /// hundred instructions more per packet.
+    /// Removes the earliest event, sets the clock to it, and returns its kind and index. Always inlined into the event loop: a call would take a
+    /// hundred more instructions per packet.
     #[inline(always)]
     pub fn next(&mut self) -> Option<(u32, u32)> {
         let key = loop {
@@ -134,7 +135,7 @@ impl Schedule {
         }
     }
 
-    /// The register of the earliest event; `REGISTERS` if it is the calendar's.
+    /// The register of the earliest event; `REGISTERS` if the event is in the calendar.
     #[inline(always)]
     fn earliest(&self) -> usize {
         match self.registers_used {
@@ -143,7 +144,7 @@ impl Schedule {
         }
     }
 
-    /// The same where only the first `USED` registers are in use. Instants alone decide while no two are equal.
+    /// As `earliest`, if only the first `USED` registers are in use. Only instants are compared, as long as no two are equal.
     #[inline(always)]
     fn earliest_of<const USED: usize>(&self) -> usize {
         let calendar = instant(self.calendar.peek());
@@ -153,12 +154,12 @@ impl Schedule {
             if at == best {
                 return self.first_of_simultaneous();
             }
-            // Which source is next cannot be foretold where one of them is a pacing clock, so nothing branches on it.
+            // With a pacing clock, the next source is not predictable, so there is no branch on it.
             let earlier = at < best;
             best = select_unpredictable(earlier, at, best);
             from = select_unpredictable(earlier, i, from);
         }
-        // Asked of the instant: asked of the place, the compiler would branch on the last of the registers.
+        // Compares instants: if indices were compared, the compiler would branch on the last register.
         if best == calendar { REGISTERS } else { from }
     }
 
@@ -176,7 +177,7 @@ impl Schedule {
         from
     }
 
-    /// The key of an event made now.
+    /// The key of an event that is scheduled now.
     #[inline]
     pub fn key(&mut self, at: Nanos, kind: u32, index: u32) -> Key {
         self.order += 1;
@@ -208,7 +209,7 @@ impl Schedule {
         key
     }
 
-    /// Puts an event before the one that stands of this source: in its register it takes that one's place, in the calendar both stand.
+    /// Adds an event that is earlier than the pending one of this source. In a register it replaces the pending one; in the calendar both remain.
     #[inline]
     pub fn reset(&mut self, slot: Slot, key: Key) {
         if let Some(register) = self.registers.get_mut(usize::from(slot.0)) {

@@ -41,7 +41,7 @@ impl Last {
 }
 
 impl TcpFlow {
-    /// Lets an endpoint send what it may, and sets its timer.
+    /// Lets an endpoint send what it may send, and sets its timer.
     #[inline(always)]
     pub fn pump(&mut self, network: &mut Network, index: usize, end: usize) {
         if self.ends[end].only_acknowledges() {
@@ -133,7 +133,7 @@ impl TcpFlow {
         }
     }
 
-    /// Sees to it that an endpoint is called when its next timer fires, and when its pacing clock lets a segment go.
+    /// Schedules the next timer of an endpoint, and the next release of its pacing clock.
     #[inline(always)]
     fn set_timers(&mut self, schedule: &mut Schedule, index: usize, end: usize) {
         let (now, own) = (schedule.now, (index * 2 + end) as u32);
@@ -149,7 +149,7 @@ impl TcpFlow {
         }
     }
 
-    /// Sees to it that an endpoint is called at `deadline` or before.
+    /// Schedules a timer event for an endpoint at `deadline` or before.
     #[inline(always)]
     fn set_timer(&mut self, schedule: &mut Schedule, index: usize, end: usize, deadline: Nanos) {
         if deadline < self.scheduled[end] {

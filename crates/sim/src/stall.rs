@@ -5,7 +5,7 @@ use crate::place::Place;
 use crate::schedule::{application, clock, event};
 
 impl Engine<'_> {
-    /// Takes the next event and says whose it is: a box or a flow, by its name in the plan. The run is over then.
+    /// Takes the next event and returns its box or flow, by its name in the plan. The run cannot continue after this.
     pub(crate) fn name_next(&mut self) -> String {
         let Some((kind, index)) = self.network.schedule.next() else {
             return String::from("no event");

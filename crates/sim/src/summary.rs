@@ -1,4 +1,4 @@
-//! From what was counted to the outcome.
+//! Computes the outcome from the counts of a run.
 
 use bloatlab_scenario::PlanBoxKind;
 
@@ -10,7 +10,7 @@ use bloatlab_outcome::Count;
 use bloatlab_outcome::{FlowInfo, Handshake, LinkInfo, MS, Outcome, ProbeInfo};
 
 impl Engine<'_> {
-    /// Ends the run: the last sample, the averages, the metrics.
+    /// Ends the run: takes the last sample, and computes the averages and metrics.
     pub(crate) fn finish(mut self) -> Result<Outcome, RunError> {
         self.network.schedule.now = self.end;
         let end = self.end;

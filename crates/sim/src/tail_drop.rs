@@ -1,4 +1,4 @@
-//! A tail-drop FIFO inside a link. Waiting packets stand behind those in flight in the same ring, so each packet is copied only once.
+//! A tail-drop FIFO inside a link. Waiting packets follow those in flight in the same ring, so each packet is copied only once.
 
 use bloatlab_aqm::{Capacity, Packet as _};
 use bloatlab_port::Framed;

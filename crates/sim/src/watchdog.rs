@@ -2,11 +2,11 @@
 
 use bloatlab_units::Nanos;
 
-/// Looks at one instant after which a run stalls, besides one look for each flow: 2^22 events, and 2^14 for each flow. Flows that all start at
-/// once need a few thousand each at most: the segments of their initial window, at every box that takes no time.
+/// Number of checks at one instant after which a run counts as stalled, plus one per flow: 2^22 events, and 2^14 for each flow. Flows that all start
+/// at once need at most a few thousand events each: the segments of their initial window, at every box that takes no time.
 const LOOKS: u64 = 256;
 
-/// Counts looks at which the clock shows the same instant.
+/// Counts checks at the same instant.
 pub(crate) struct Watchdog {
     at: Nanos,
     looks: u64,
@@ -22,7 +22,7 @@ impl Watchdog {
         }
     }
 
-    /// Takes note of a look at this instant; false: time has not moved for too long.
+    /// Records a check at this instant. Returns false if time has not advanced for too long.
     pub fn moves(&mut self, now: Nanos) -> bool {
         if now != self.at {
             (self.at, self.looks) = (now, 0);

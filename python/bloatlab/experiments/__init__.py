@@ -16,7 +16,7 @@ CLASSES = {
     "aqm-comparison": "aqm_comparison:AqmComparison",
     "aqm-survey": "aqm_survey:AqmSurvey",
     "coexistence": "coexistence:Coexistence",
-    "congestion-control-laws": "laws:CongestionControlLaws",
+    "congestion-control-behaviour": "behaviour:CongestionControlBehaviour",
     "nr-rlc": "nr_rlc:NrRlc",
     "mmwave-aqm": "mmwave:MmwaveAqm",
     "home-router": "home_router:HomeRouter",

@@ -14,7 +14,7 @@ def number(value: float | None, digits: int = 4) -> str:
     size = abs(value)
     if size >= 1e12 or size < 1e-5:
         return f"{value:.{digits - 1}e}"
-    # What counting in ns leaves behind the point is not told.
+    # Remainders from counting in ns are not shown.
     if abs(value - round(value)) < 1e-9 * size or size >= 10 ** (digits - 1):
         return f"{value:,.0f}"
     decimals = max(0, digits - 1 - math.floor(math.log10(size)))

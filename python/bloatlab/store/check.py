@@ -12,7 +12,7 @@ from bloatlab.store.store import Store
 
 
 def problems(store: Store) -> Iterator[str]:
-    """What is wrong, a line each: parts that are missing or altered with their runs, and what bloatlab did not make.
+    """The problems, one per line: missing or altered parts with their runs, and files that bloatlab did not make.
 
     Opening the store has checked the database already.
     """

@@ -1,4 +1,4 @@
-"""What the database of a store holds at one moment, checked."""
+"""The checked contents of a store's database at one moment."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 LOOKS = 5
-"""Looks at a database that changes while it is read, before what is found there counts as an error."""
+"""Number of attempts to read a database that changes meanwhile, before its state counts as an error."""
 
 
 class Content:
-    """The rows of every table, each found to be what was written."""
+    """The rows of every table. Each row was compared with its seal."""
 
     def __init__(self, directory: Path, sums: tuple[Row, ...], rows: Mapping[str, Sequence[Row]]) -> None:
         """Made by `load`."""
@@ -33,7 +33,7 @@ class Content:
 
     @classmethod
     def load(cls, directory: Path, before: Content | None = None) -> Content:
-        """Reads a store's database; gives `before` back where nothing has changed since.
+        """Reads a store's database. Returns `before` if nothing has changed since.
 
         Raises:
             StoreError: There is no store, or it is damaged.
@@ -58,7 +58,7 @@ class Content:
 
     @cached_property
     def runs(self) -> dict[str, dict[str, Any]]:
-        """Every run by its identity, in the order in which they ended."""
+        """All runs by identity, in the order in which they ended."""
         runs = [dict[str, Any](zip(RUNS.columns, row, strict=True)) for row in self.rows(RUNS)]
         return {run["run_id"]: run for run in sorted(runs, key=lambda run: (run["created"], run["run_id"]))}
 
@@ -67,7 +67,8 @@ class Content:
         """Scenario and parameters of every point, both tables in JSON.
 
         Raises:
-            StoreError: One of them is something else: whoever makes a store can seal it as well.
+            StoreError: One of them is not a table. The seals do not exclude this, because whoever makes a store can
+                also seal it.
         """
         for point, scenario, parameters, _ in self._rows["points"]:
             for name, text in (("scenario", scenario), ("parameters", parameters)):
@@ -103,7 +104,7 @@ def _is_table(text: str) -> bool:
 
 
 def _stamp(directory: Path) -> list[tuple[int, int] | None]:
-    """What changes when the database does."""
+    """A stamp that changes when the database changes."""
     found: list[tuple[int, int] | None] = []
     for end in ("", "-wal", "-journal"):
         try:

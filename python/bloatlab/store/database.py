@@ -21,11 +21,11 @@ from bloatlab.store.tables import CONTENT, SEALS, Row, Table, Value, statements
 
 VERSION = 5
 _HARDENING = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"
-"""For a database that somebody else may have made."""
+"""Settings for a database that may come from another person."""
 
 
 class DamagedDatabaseError(StoreError):
-    """The database is not what was written; it can be rebuilt from the parts."""
+    """The database is damaged. It can be rebuilt from the parts."""
 
     def __init__(self, directory: Path, what: str) -> None:
         super().__init__(
@@ -35,7 +35,7 @@ class DamagedDatabaseError(StoreError):
 
 @contextlib.contextmanager
 def clear_errors(directory: Path) -> Iterator[None]:
-    """Turns what SQLite and the operating system say into one line about the directory."""
+    """Turns errors of SQLite and of the operating system into one line about the directory."""
     try:
         yield
     except seals.AlteredError as error:
@@ -69,7 +69,7 @@ def disk_full(directory: Path) -> StoreError:
 
 @contextlib.contextmanager
 def reading(directory: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that sees the store as it is at one moment, and writes nothing, not even beside the database.
+    """A connection that sees the store at one moment. It writes nothing, not even next to the database.
 
     Raises:
         StoreError: There is no store, it is damaged, or another version of bloatlab wrote it.
@@ -95,13 +95,13 @@ def _connect(directory: Path) -> sqlite3.Connection:
         if logs:
             return _recovered([database, *logs])
         if _expects_log(database):
-            # SQLite would make a log beside the file, and nobody needs it.
+            # SQLite would create a log next to the file, which is not needed.
             return _connect_uri(database, "immutable=1")
     return _connect_uri(database, "mode=ro")
 
 
 def _recovered(files: Sequence[Path]) -> sqlite3.Connection:
-    """A copy in memory of a database whose writer was killed. SQLite would bring the file itself up to date, and so write."""
+    """A copy in memory of a database whose writer was killed. SQLite would update the file itself, which is a write."""
     memory = sqlite3.connect(":memory:")
     try:
         with tempfile.TemporaryDirectory(prefix="bloatlab-") as folder:
@@ -131,7 +131,7 @@ def version_of(connection: sqlite3.Connection) -> int:
 
 
 def check_version(directory: Path, version: int) -> None:
-    """Raises `StoreError` where another version of bloatlab wrote the store."""
+    """Raises `StoreError` if another version of bloatlab wrote the store."""
     if version > VERSION:
         raise StoreError(
             f"{directory}: written by a newer bloatlab (store version {version}; this one reads up to {VERSION})"
@@ -144,7 +144,7 @@ def check_version(directory: Path, version: int) -> None:
 
 
 def make(path: Path) -> None:
-    """Makes an empty database at a path where there is none."""
+    """Creates an empty database at a path where none exists."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = MEMORY")
         script = "; ".join(statements())
@@ -155,10 +155,10 @@ def make(path: Path) -> None:
 
 
 class Database:
-    """A database that is written to. It keeps the seal of every row, so that the sums are always those of the rows."""
+    """A database that is written to. It keeps the seal of every row, so that the sums always match the rows."""
 
     def __init__(self, connection: sqlite3.Connection, content: dict[str, list[Row]]) -> None:
-        """Takes over a connection and what `seals.read` found there."""
+        """Takes a connection, and the rows that `seals.read` found there."""
         self.connection = connection
         self._seals: dict[str, dict[tuple[Value, ...], int]] = {
             name: {CONTENT[name].key_of(row): int(row[-1] or 0) for row in rows} for name, rows in content.items()
@@ -167,7 +167,7 @@ class Database:
 
     @classmethod
     def open(cls, directory: Path) -> Database:
-        """Opens the database of a directory, or makes one; call it holding the lock.
+        """Opens the database of a directory, or creates one. The caller must hold the lock.
 
         Raises:
             StoreError: It is damaged, or of another version.
@@ -191,7 +191,7 @@ class Database:
         return cls(connection, content)
 
     def close(self) -> None:
-        """Closes it as one file, unless somebody reads at the moment: then the log stays beside it until the next close."""
+        """Closes it as one file. While another process reads it, the log stays next to it until the next close."""
         with contextlib.suppress(sqlite3.Error):
             self.connection.execute("PRAGMA busy_timeout = 0")
             self.connection.execute("PRAGMA journal_mode = DELETE")
@@ -199,7 +199,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written within is seen together, or not at all."""
+        """Readers see all writes of this block together, or none."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -211,7 +211,7 @@ class Database:
             raise
 
     def put(self, table: Table, rows: Iterable[Sequence[Value]]) -> None:
-        """Writes rows, each in place of one with the same key."""
+        """Writes rows. Each replaces the row with the same key."""
         known = self._seals[table.name]
         sealed = []
         for values in rows:
@@ -250,6 +250,6 @@ class Database:
         return found
 
     def commit_sums(self) -> None:
-        """Writes the sums of the tables, within the transaction that is open."""
+        """Writes the sums of the tables within the open transaction."""
         rows = [(name, len(found), self._totals[name]) for name, found in self._seals.items()]
         self.connection.executemany(SEALS.insert, [(*row, seals.seal_of(SEALS.name, row)) for row in rows])

@@ -13,16 +13,16 @@ from bloatlab.store.database import clear_errors
 from bloatlab.store.layout import FILES, TEMPORARY
 
 GENERATOR = b'<meta name="generator" content="bloatlab">'
-"""What every page of ours says of itself."""
+"""Mark of every page that bloatlab makes."""
 _BEGINNING = 2000
 
 
 def write_files(directory: Path, makers: Mapping[str, Callable[[Path], object]], created: str) -> None:
-    """Writes those that are not there or older than their run, each whole or not at all.
+    """Writes the files that are missing or older than their run. Each is written completely or not at all.
 
     Args:
         directory: The results directory.
-        makers: What writes each file, by name.
+        makers: The function that writes each file, by name.
         created: When the run finished, as the store has it.
 
     Raises:
@@ -38,7 +38,7 @@ def write_files(directory: Path, makers: Mapping[str, Callable[[Path], object]],
 
 
 def write_page(path: Path, page: str) -> None:
-    """Writes a page whole or not at all; one that bloatlab did not make is never written over.
+    """Writes a page completely or not at all. Never overwrites a page that bloatlab did not make.
 
     Raises:
         StoreError: Something else is there, or the page cannot be written.
@@ -59,8 +59,8 @@ def _beginning(path: Path) -> bytes:
 
 
 def write_whole(path: Path, make: Callable[[Path], object]) -> None:
-    """Writes under another name and renames: a reader never sees half a file."""
-    # The ending stays: by it figures choose their format.
+    """Writes under another name and renames, so that a reader never sees half a file."""
+    # The suffix stays, because figures choose their format by it.
     temporary = path.with_name(f"{TEMPORARY}{layout.new_name()}{path.suffix}")
     try:
         make(temporary)

@@ -1,4 +1,4 @@
-"""What a part adds to the database: its runs, their points, and rows of the small tables."""
+"""Enters a part into the database: its runs, their points, and rows of the small tables."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bloatlab.store.records import PARAMETERS, Note, RunRecord
 from bloatlab.store.tables import CLAIMS, INVOCATIONS, PARTS, RUNS, UNITS
 
 NOTED = {table.name: table for table in (CLAIMS, UNITS)}
-"""Small tables whose rows are written as they are."""
+"""Small tables whose rows are written unchanged."""
 
 
 def index(
     database: Database, points: Points, part: str, manifest: str, records: Sequence[RunRecord], notes: Sequence[Note]
 ) -> None:
-    """Enters a part that is on disk; call it within a transaction.
+    """Enters a part that is on disk. Must be called within a transaction.
 
     Args:
         database: The store's database.

@@ -8,7 +8,7 @@ from bloatlab.errors import ParameterError
 
 
 class Keep(IntEnum):
-    """What is kept of a run; each level holds what those before it hold."""
+    """What is stored of a run. Each level includes the levels before it."""
 
     MEASURES = 0
     """The metrics that its experiment defines (`Experiment.measures`), and nothing else."""
@@ -21,7 +21,7 @@ class Keep(IntEnum):
 
     @classmethod
     def usual(cls, packets: bool) -> Keep:
-        """What is kept where only packets are a question."""
+        """The level for callers that only decide about packets."""
         return cls.PACKETS if packets else cls.TABLES
 
     @classmethod

@@ -1,7 +1,7 @@
-"""What a results directory holds: names of our own form, paths that stay inside, and what we may delete.
+"""The layout of a results directory: valid names, paths that stay inside, and deletion.
 
-Names that come from a database, a file or a URL are untrusted. They are checked against a form before they become a path,
-symbolic links are refused, and a deletion touches only what carries our marker.
+Names that come from a database, a file or a URL are untrusted. They are checked against a pattern before they become a
+path. Symbolic links are refused. Only files with the marker of bloatlab are deleted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PARTS = "parts"
 FILES = "files"
 LOCK = ".lock"
 MARKER = ".bloatlab"
-"""In every part: says that bloatlab made it."""
+"""File in every part that says that bloatlab made it."""
 MANIFEST = "manifest.json"
 TEMPORARY = ".tmp-"
 APPLICATION_ID = 0x424C4142
@@ -39,20 +39,20 @@ _HEADER_BYTES = 72
 
 
 class Kind(Enum):
-    """What a directory is to the store."""
+    """The kinds of directory that the store distinguishes."""
 
     EMPTY = "empty"
-    """It does not exist, or holds nothing but what a killed start left."""
+    """It does not exist, or it only holds leftovers of a killed start."""
     STORE = "store"
     LOST = "lost"
     """Parts without a database."""
 
 
 def kind(directory: Path) -> Kind:
-    """Looks at a directory without opening anything in it.
+    """Returns the kind of a directory without opening the database.
 
     Raises:
-        StoreError: It is a file, holds a symbolic link where the store has a file, or holds what the store did not make.
+        StoreError: It is a file, has a symbolic link in place of a file of the store, or has files of another origin.
     """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISDIR(directory.stat().st_mode):
@@ -112,7 +112,7 @@ def lost(directory: object) -> StoreError:
 
 
 def refuse_link(path: Path) -> None:
-    """Raises `StoreError` where the path is a symbolic link."""
+    """Raises `StoreError` if the path is a symbolic link."""
     if path.is_symlink():
         raise StoreError(f"{path}: is a symbolic link; links inside a results directory are not followed")
 
@@ -121,7 +121,7 @@ def part_path(parts: Path, name: object) -> Path:
     """The directory of a part that a database or a URL names.
 
     Raises:
-        StoreError: The name has not the form of a part's, or the path is a symbolic link.
+        StoreError: The name is not valid for a part, or the path is a symbolic link.
     """
     if not isinstance(name, str) or not _PART.match(name):
         raise StoreError(f"{parts.parent}: names a part {quoted(name)}; a part has 16 hexadecimal digits")
@@ -131,16 +131,16 @@ def part_path(parts: Path, name: object) -> Path:
 
 
 def is_part(name: str) -> bool:
-    """Whether a name has the form of a part's."""
+    """Whether a name is valid for a part."""
     return _PART.match(name) is not None
 
 
 is_run_id = is_part
-"""Whether a name has the form of a run's identity; it is that of a part's."""
+"""Whether a name is valid for the identity of a run, which has the same form as the name of a part."""
 
 
 def is_table(name: str) -> bool:
-    """Whether a name has the form of a table's."""
+    """Whether a name is valid for a table."""
     return _TABLE.match(name) is not None
 
 
@@ -168,24 +168,24 @@ def quoted(name: object) -> str:
 
 
 def new_name() -> str:
-    """A name that nobody can foresee."""
+    """A random name."""
     return secrets.token_hex(8)
 
 
 def temporary(directory: Path) -> Path:
-    """A path for something that is written before it gets its name."""
+    """A temporary path, for a file that is written before it gets its name."""
     return directory / f"{TEMPORARY}{new_name()}"
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a name has the form of something that is not written to its end."""
+    """Whether a name is that of a temporary file."""
     return _TEMPORARY.match(name) is not None
 
 
 def remove_part(path: Path) -> bool:
-    """Removes one part, if bloatlab made it and it holds nothing else; says whether it is gone.
+    """Removes a part if bloatlab made it and it holds no other files. Returns whether it is gone.
 
-    Files are removed one by one through the open directory, so no link is followed on the way.
+    Files are removed one by one through the open directory, so that no link is followed.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -195,7 +195,7 @@ def remove_part(path: Path) -> bool:
         names = os.listdir(descriptor)  # noqa: PTH208 - of the directory that is open
         if names and (MARKER not in names or not all(map(is_in_part, names))):
             return False
-        # The marker goes last: what is left of an interrupted removal still carries it.
+        # The marker is removed last, so that the rest of an interrupted removal still has it.
         for name in sorted(names, key=MARKER.__eq__):
             os.unlink(name, dir_fd=descriptor)
         path.rmdir()

@@ -1,4 +1,4 @@
-"""One writer at a time: an advisory lock that the kernel drops when its holder dies."""
+"""The lock of a directory, for one writer at a time. The kernel releases it when the process dies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bloatlab.store.layout import LOCK
 
 _LOOKS = 50
 _LOOK_EVERY = 0.01
-"""Seconds. A reader that asks `is_locked` holds the lock for microseconds; a writer waits for that."""
+"""Seconds. A reader that calls `is_locked` holds the lock for microseconds. A writer waits for that."""
 
 
 class WriteLock:
@@ -42,14 +42,14 @@ class WriteLock:
         return False
 
     def release(self) -> None:
-        """Gives the lock up."""
+        """Releases the lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
 
 def is_locked(directory: Path) -> bool:
-    """Whether a writer is at work in a directory."""
+    """Whether a process writes to the directory."""
     try:
         descriptor = os.open(directory / LOCK, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

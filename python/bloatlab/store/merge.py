@@ -12,13 +12,13 @@ from bloatlab.store.records import NOTES
 from bloatlab.store.tables import PARTS, RUNS
 
 MERGE_ABOVE = 32
-"""Parts beyond which they are merged."""
+"""Number of parts above which they are merged."""
 MERGE_BYTES = 64_000_000
 """Largest merged part."""
 
 
 def merge(parts: Path, database: Database) -> None:
-    """Merges parts of a store where there are many. Those that are only at a URL, or damaged, stay as they are."""
+    """Merges the parts of a store if there are many. Parts that are damaged, or only at a URL, are not merged."""
     runs = database.runs_by_part()
     rows = database.rows(PARTS)
     if len(rows) <= MERGE_ABOVE:
@@ -49,7 +49,7 @@ def _merge_group(parts: Path, database: Database, group: Sequence[Part], runs: M
             kept = [frame if table == NOTES else of_runs(frame, runs.get(part.name, ())) for part, frame in whole]
             frames[table] = joined(kept)
     except DamagedError:
-        # Whoever reads it is told; until it is repaired its group stays as it is.
+        # Its readers get an error. The group is not merged until the part is repaired.
         return
     name, manifest = write_part(parts, frames)
     with database.transaction():

@@ -1,4 +1,4 @@
-"""Metrics as they are stored: a row a value, in the parts, and as `--json` has them."""
+"""Metrics in their two forms: one row per value in the parts, and nested as in `--json`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 TABLE = "metrics"
 SCOPES = ("flow", "link", "network", "probe", "experiment")
 SINGLE = ("network", "experiment")
-"""Scopes of one entity, whose metrics stand without a name."""
+"""Scopes with a single entity, which has no name."""
 
 Row = tuple[str, str, str, str, float]
 """Run, scope, entity, metric, value."""
 
 
 def rows(run_id: str, metrics: Mapping[str, Mapping[str, Any]]) -> list[Row]:
-    """Of a run's metrics; JSON has no NaN: a metric without a value is null there, and absent here."""
+    """The rows of a run's metrics. JSON has no NaN: a metric without a value is null there and absent here."""
     return [
         (run_id, scope, entity, name, value)
         for scope in SCOPES
@@ -41,7 +41,7 @@ def frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def nested(run_ids: Iterable[str], table: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Of each run its metrics by scope, entity and name; `experiment_metrics` only where there are some."""
+    """The metrics of each run by scope, entity and name. `experiment_metrics` is only there if the run has some."""
     always = [f"{scope}_metrics" for scope in SCOPES if scope != "experiment"]
     found: dict[str, dict[str, Any]] = {run_id: {scope: {} for scope in always} for run_id in run_ids}
     columns = ("run_id", "scope", "entity", "metric", "value")

@@ -1,4 +1,4 @@
-"""Parquet parts: a directory for a group of runs, a file for a table, a manifest with their hashes; seen whole or not at all."""
+"""Parts: a directory of Parquet files for a group of runs, with one file per table and a manifest of their hashes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _COLUMNS = {
     RECORDS: lambda: frame_of_records([]),
     NOTES: lambda: frame_of_notes([]),
 }
-"""Our own tables, each without rows; others have a `run_id`, and then what the engine gave."""
+"""The store's own tables, each without rows. All others have a `run_id` and the columns of the engine."""
 MANIFEST_LIMIT = 1 << 20
-"""Bytes of a manifest that are read; ours have some hundreds."""
+"""Largest size of a manifest in bytes. Valid ones have a few hundred."""
 
 
 class DamagedError(Exception):
@@ -39,11 +39,11 @@ class DamagedError(Exception):
 
 
 class UnreadableError(DamagedError):
-    """The system does not give a file of a part; it may be whole."""
+    """The system cannot read a file of a part, which may be undamaged."""
 
 
 def concatenate(tables: Sequence[tuple[str, ArrowTable]]) -> pl.DataFrame:
-    """One frame of many runs' tables, `run_id` first."""
+    """Joins the tables of many runs into one frame, with `run_id` as the first column."""
     import polars as pl
 
     frames = [pl.DataFrame(table) for _, table in tables]
@@ -58,9 +58,9 @@ def concatenate(tables: Sequence[tuple[str, ArrowTable]]) -> pl.DataFrame:
 
 
 def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> tuple[str, str]:
-    """Writes the frames durably under a new name, and gives that and the hash of the manifest.
+    """Writes the frames durably under a new name. Returns the name and the hash of the manifest.
 
-    Nobody sees the part before it is whole.
+    The part is not visible before it is complete.
     """
     name = layout.new_name()
     temporary = layout.temporary(parts)
@@ -80,12 +80,12 @@ def write_part(parts: Path, frames: Mapping[str, pl.DataFrame]) -> tuple[str, st
 
 
 def mark(part: Path) -> None:
-    """Says in a part that bloatlab made it: only what carries this mark is ever removed."""
+    """Marks a part as made by bloatlab. Only parts with this mark are ever removed."""
     replace_durably(part / MARKER, b"a part of a bloatlab results directory\n")
 
 
 def write_manifest(part: Path) -> str:
-    """Writes the hash of every table of a part into its manifest; gives the manifest's own."""
+    """Writes the hash of every table of a part into its manifest. Returns the hash of the manifest."""
     tables = {
         path.stem: {"sha256": digest_of(data := path.read_bytes()), "bytes": len(data)}
         for path in sorted(part.glob("*.parquet"))
@@ -103,7 +103,7 @@ def encoded(frame: pl.DataFrame) -> memoryview:
 
 
 def write_durably(path: Path, data: bytes | memoryview) -> None:
-    """Writes a new file and waits until it is on disk; an existing file or link is refused."""
+    """Writes a new file and waits until it is on disk. Refuses an existing file or link."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
@@ -112,7 +112,7 @@ def write_durably(path: Path, data: bytes | memoryview) -> None:
 
 
 def replace_durably(path: Path, data: bytes | memoryview) -> None:
-    """Writes a file in place of one of the same name, whole or not at all."""
+    """Replaces the file of this name, completely or not at all."""
     temporary = layout.temporary(path.parent)
     write_durably(temporary, data)
     temporary.replace(path)
@@ -132,7 +132,7 @@ def digest_of(data: bytes | memoryview) -> str:
 
 
 class Part:
-    """A part that is read. Every file is checked against its hash before a value of it counts."""
+    """A part, opened for reading. Every file is compared with its hash before a value of it is used."""
 
     def __init__(self, parts: Path, name: str, manifest: str | None) -> None:
         """Reads the manifest.
@@ -140,12 +140,12 @@ class Part:
         Args:
             parts: The directory of all parts.
             name: The part's name.
-            manifest: Hash of its manifest; absent: whatever the manifest says counts.
+            manifest: Hash of its manifest; absent: the manifest is trusted.
 
         Raises:
             FileNotFoundError: There is no such part.
             DamagedError: The manifest is missing or altered.
-            StoreError: The name is not of our form, or a symbolic link is in the way.
+            StoreError: The name is not valid, or the path is a symbolic link.
         """
         self.path = layout.part_path(parts, name)
         self.name = name
@@ -166,7 +166,7 @@ class Part:
             raise DamagedError(name, MANIFEST, "names a table that no part has")
 
     def read(self, table: str) -> pl.DataFrame | None:
-        """A table, or `None` where the part has no such table.
+        """A table, or `None` if the part has no such table.
 
         Raises:
             DamagedError: Its file is missing or altered.
@@ -182,14 +182,14 @@ class Part:
             raise DamagedError(self.name, f"{table}.parquet", "is no Parquet file") from error
         if table == RECORDS:
             frame = with_all_columns(frame)
-        # Whoever makes a store can hash it as well.
+        # Whoever makes a store can also hash it.
         wanted = _COLUMNS[table]().schema if table in _COLUMNS else {"run_id": pl.String}
         if not wanted.items() <= frame.schema.items():
             raise DamagedError(self.name, f"{table}.parquet", f"has not the columns {', '.join(wanted)}")
         return frame
 
     def checked(self, table: str) -> bytes | None:
-        """The bytes of a table's file, once they are found to be those that were written."""
+        """The bytes of a table's file, compared with their hash."""
         if table not in self.tables:
             return None
         expected, size = self.tables[table]
@@ -218,14 +218,14 @@ class Part:
 
 
 def of_runs(frame: pl.DataFrame, run_ids: Iterable[str]) -> pl.DataFrame:
-    """The rows of these runs. A part may hold rows of a run that was made again since; those do not count."""
+    """The rows of these runs. A part may also hold old rows of runs that were made again since."""
     import polars as pl
 
     return frame.filter(pl.col("run_id").is_in(list(run_ids)))
 
 
 def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Frames of several parts as one; without any, an empty one with `run_id`."""
+    """Joins frames of several parts. Without any, returns an empty frame with `run_id`."""
     import polars as pl
 
     return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame({"run_id": []}, {"run_id": pl.String})

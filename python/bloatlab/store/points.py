@@ -1,4 +1,4 @@
-"""Points of a sweep: a scenario and the parameters that made it, stored once for all runs that differ in their seed alone."""
+"""Points of a sweep: a scenario and its parameters, stored once for all runs that differ only in their seed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from bloatlab.store.tables import POINTS, RUNS
 
 
 class Points:
-    """The points of a store that is written to; numbers them as they come."""
+    """The points of a store that is written to. Numbers new points in order of arrival."""
 
     def __init__(self, database: Database) -> None:
-        """Reads those that are there."""
+        """Reads the stored points."""
         self._database = database
         self._numbers: dict[bytes, int] = {}
         self._known: dict[tuple[int, str], int] = {}
@@ -26,7 +26,7 @@ class Points:
         self._next = max(self._numbers.values(), default=0) + 1
 
     def of(self, scenario: str, parameters: Mapping[str, Any]) -> int:
-        """The point's number; a new one is stored within the transaction that is open."""
+        """The number of a point. A new point is stored within the open transaction."""
         text = canonical(dict(parameters))
         key = _key(scenario, text)
         point = self._numbers.get(key)
@@ -37,7 +37,7 @@ class Points:
         return point
 
     def besides(self, point: int, parameters: Mapping[str, Any]) -> int:
-        """The point that has these parameters too; those that it has already stay as they are."""
+        """The point with these additional parameters. Parameters that it already has do not change."""
         text = canonical(dict(parameters))
         known = self._known.get((point, text))
         if known is None:
@@ -46,7 +46,7 @@ class Points:
         return known
 
     def are_new(self, note: Note) -> bool:
-        """Whether a run lacks one of the parameters that a note says it is asked for under."""
+        """Whether a run lacks one of the parameters of a note."""
         run_id, text = note.row
         found = self._database.rows(RUNS, "run_id = ?", run_id)
         if not found:

@@ -1,4 +1,4 @@
-"""What a part says of its runs and of the small tables, so that the database can be rebuilt from the parts."""
+"""The tables of a part that describe its runs and the small tables. The database can be rebuilt from them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RECORDS = "records"
 NOTES = "notes"
 """Table of a part: rows of the small tables, as JSON, in the order in which they were written."""
 PARAMETERS = "parameters"
-"""In the notes: parameters under which a run that was there already was asked for."""
+"""Kind of note: additional parameters under which a stored run was requested."""
 _TYPES = {
     "run_id": str, "experiment": str, "scenario": str, "parameters": str, "seed": int, "engine": str,
     "engine_version": str, "repetition": int, "status": str, "reason": str, "digest": str, "wall_s": float,
@@ -35,13 +35,13 @@ _NOTE_TYPES = {"created": str, "table": str, "row": str}
 
 
 def now() -> str:
-    """The time as the store has it, UTC."""
+    """The current time in the form of the store, UTC."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One run that has ended: what was asked and what came of it."""
+    """A run that has ended: its inputs and its results."""
 
     run_id: str
     experiment: str
@@ -75,7 +75,7 @@ class RunRecord:
         return "suspect" if self.suspect else "failed"
 
     def row(self) -> Row:
-        """Its row of the table `records`."""
+        """Its row in the table `records`."""
         return (
             self.run_id, self.experiment, self.scenario, canonical(dict(self.parameters)), self.seed, self.engine,
             self.engine_version, self.repetition, self.status, self.reason, self.digest, self.wall_s, self.events,
@@ -83,7 +83,7 @@ class RunRecord:
         )  # fmt: skip
 
     def run_row(self, point: int, part: str) -> Row:
-        """Its row of the database's table `runs`."""
+        """Its row in the table `runs` of the database."""
         return (
             self.run_id, self.experiment, point, self.seed, self.engine, self.engine_version, self.repetition,
             self.status, self.reason, self.digest, self.wall_s, self.events, int(self.keep), self.created, part,

@@ -1,4 +1,4 @@
-"""Repairs a store: the database from the parts, and what a damaged part said of the small tables from the database."""
+"""Repairs a store: rebuilds the database from the parts, and the small tables of damaged parts from the database."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from bloatlab.store.tables import PARTS as PARTS_TABLE
 
 @dataclass
 class Rebuilt:
-    """A database that was rebuilt."""
+    """The result of rebuilding a database."""
 
     runs: int = 0
     parts: int = 0
     damaged: list[str] = field(default_factory=list)
     """Parts that could not be read, and why."""
     aside: Path | None = None
-    """Where the damaged database is kept."""
+    """Path of the damaged database."""
 
 
 def needs_database(directory: Path) -> bool:
@@ -53,7 +53,7 @@ def needs_database(directory: Path) -> bool:
 
 
 def rebuild(directory: Path) -> Rebuilt:
-    """Rebuilds the database from the parts. A damaged one is moved aside, never deleted.
+    """Rebuilds the database from the parts. A damaged database is renamed, never deleted.
 
     Raises:
         StoreError: Another process writes there, or the disk is full.
@@ -103,7 +103,7 @@ def _fill(database: Database, parts: Path, rebuilt: Rebuilt) -> None:
             newest[record.run_id] = max(newest.get(record.run_id, ("", "")), (record.created, part.name))
         whole.append((part, of_part, [] if notes is None else notes_of(notes)))
     points = Points(database)
-    # A writer that was killed while it merged parts left the rows of some twice.
+    # A writer that was killed while it merged parts has left some rows twice.
     seen: set[Note] = set()
     with database.transaction():
         for part, of_part, of_notes in whole:
@@ -117,12 +117,15 @@ def _fill(database: Database, parts: Path, rebuilt: Rebuilt) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a directory with a part's name was a part; somebody else's has neither of these files."""
+    """Whether a directory with the name of a part was made by bloatlab.
+
+    A directory of another origin has neither of these files.
+    """
     return (path / MARKER).exists() or (path / MANIFEST).exists()
 
 
 def _set_aside(directory: Path) -> Path | None:
-    """Moves a damaged database, with its log, to a name that is free."""
+    """Renames a damaged database and its log to an unused name."""
     if not (directory / DATABASE).exists():
         return None
     names = (f"{DATABASE}.damaged{end}" for end in ("", *(f"-{number}" for number in range(2, 1000))))
@@ -134,12 +137,12 @@ def _set_aside(directory: Path) -> Path | None:
 
 
 def renew_notes(parts: Path, database: Database) -> None:
-    """Writes the rows of small tables into a new part where damaged parts without runs held them."""
+    """Writes the rows of small tables of damaged parts without runs into a new part."""
     held = database.runs_by_part()
     lost = []
     for name, manifest, _ in database.rows(PARTS_TABLE):
         if name not in held:
-            # Its runs were made again; what is left of it are notes.
+            # Its runs were made again, so only its notes are needed.
             try:
                 Part(parts, str(name), str(manifest)).check()
             except (DamagedError, FileNotFoundError):

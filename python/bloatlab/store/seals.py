@@ -1,4 +1,4 @@
-"""Seals: every row of the database carries a hash, every table a sum of them, so that no altered bit is read as a value."""
+"""Seals: a hash of every row of the database, and a sum of them for every table, so that an altered bit is detected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STATUS = ("done", "failed", "suspect")
 
 
 class AlteredError(Exception):
-    """The database does not hold what was written to it; the text says where."""
+    """The database was altered; the text says where."""
 
 
 def seal_of(table: str, row: Sequence[Value]) -> int:
@@ -24,12 +24,12 @@ def seal_of(table: str, row: Sequence[Value]) -> int:
 
 
 def sum_of(seals: Iterable[int]) -> int:
-    """The sum that stands for a table's rows."""
+    """The sum of the seals of a table's rows."""
     return sum(seals) % _MODULUS
 
 
 def stored(table: Table, values: Sequence[Value]) -> Row:
-    """The values as SQLite gives them back: whole numbers in a column of floats are floats, truth values are 0 or 1."""
+    """The values as SQLite returns them: whole numbers in a column of floats are floats, and booleans are 0 or 1."""
     return tuple(_stored(of, value) for of, value in zip(table.columns.values(), values, strict=True))
 
 
@@ -38,16 +38,16 @@ def _stored(of: type, value: Value) -> Value:
         # SQLite knows no NaN.
         return None
     if of is str:
-        # A message of somebody's code may hold half a character (a lone surrogate), which UTF-8 cannot.
+        # A message of a user's code may contain a lone surrogate, which UTF-8 cannot encode.
         return str(value).encode("utf-8", "backslashreplace").decode()
     return int(value) if of is int else float(value)
 
 
 def sums(connection: sqlite3.Connection) -> tuple[Row, ...]:
-    """The sums of all tables; they differ whenever anything in the database does.
+    """The sums of all tables, which differ if anything in the database differs.
 
     Raises:
-        AlteredError: They are not what was written.
+        AlteredError: They were altered.
     """
     found = connection.execute(SEALS.select).fetchall()
     _check_rows(SEALS, found)
@@ -57,7 +57,7 @@ def sums(connection: sqlite3.Connection) -> tuple[Row, ...]:
 
 
 def check_schema(connection: sqlite3.Connection, tables: Mapping[str, Table] = CONTENT) -> None:
-    """Raises `AlteredError` where the database holds another table, index, view or trigger than ours."""
+    """Raises `AlteredError` if the database has a table, index, view or trigger that is not the store's."""
     found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master") if sql is not None}
     if found != set(statements(tables)):
         raise AlteredError("its tables are not those of a results directory")
@@ -69,7 +69,7 @@ def read(
     """Every table, with the seal of each row as its last value.
 
     Raises:
-        AlteredError: A row or a sum is not what was written, or a value has not the form that it must have.
+        AlteredError: A row or a sum was altered, or a value does not have the required form.
     """
     expected: Mapping[Value, Row] = {row[0]: row for row in sealed}
     content = {}
@@ -97,7 +97,7 @@ def _check_rows(table: Table, rows: Sequence[Row]) -> None:
 
 
 def _check_names(content: Mapping[str, Sequence[Row]], runs: Table) -> None:
-    """What becomes a path or a key elsewhere has the form of our own names."""
+    """Values that are used as a path or a key must be valid names."""
     points = {row[0] for row in content["points"]}
     parts = {row[0] for row in content["parts"]}
     for row in content["runs"]:

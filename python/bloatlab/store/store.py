@@ -1,4 +1,4 @@
-"""Reading a store: what ran, with what parameters, and what came of it."""
+"""Reads a store: its runs, their parameters and their results."""
 
 from __future__ import annotations
 
@@ -30,17 +30,21 @@ if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable, Outcome
 
 ATTEMPTS = 10
-"""Looks at which parts there are before one that is missing is an error: a store at a URL may change while much is fetched."""
+"""Number of attempts before a missing part is an error: a store at a URL may change while parts are fetched."""
 
 
 class Store:
-    """A results directory, opened for reading. Many processes may read while one writes; reading writes nothing."""
+    """A results directory, opened for reading.
+
+    Many processes may read while one writes. Reading does not write anything.
+    """
 
     def __init__(self, place: Place) -> None:
         """Opens an existing store.
 
         Args:
-            place: The results directory, or a URL as `s3://bucket/path`, from which comes what is needed.
+            place: The results directory, or a URL such as `s3://bucket/path`, from which the necessary files are
+                fetched.
 
         Raises:
             StoreError: There is no store, it is damaged, or another version of bloatlab wrote it.
@@ -63,21 +67,21 @@ class Store:
         return (directory / DATABASE).exists()
 
     def fetch_files(self) -> None:
-        """Of a store at a URL: brings the files here that runs left beside their tables (`files/`)."""
+        """For a store at a URL: downloads the additional files of runs (`files/`)."""
         if self._mirror is not None:
             self._mirror.fetch_files()
 
     def publish(self) -> None:
-        """Of a store at a URL: uploads what was written beside it (report pages, exports)."""
+        """For a store at a URL: uploads report pages and exports."""
         if self._mirror is not None:
             self._mirror.publish()
 
     def writer(self) -> Writer:
-        """A writer to this store; raises `StoreError` when another process writes to it."""
+        """A writer to this store. Raises `StoreError` if another process writes to it."""
         return Writer(self.directory)
 
     def runs(self) -> pl.DataFrame:
-        """One row a run, as they ended.
+        """One row per run, in the order in which they ended.
 
         `run_id`, `experiment`, `point` (equal for runs of the same scenario and parameters), `seed`, `engine`,
         `engine_version`, `repetition` (of this seed, from 0), `status` (`done`, `failed`, or `suspect`: its engine
@@ -87,7 +91,7 @@ class Store:
         return self._content().frame(RUNS, names).sort("created", "run_id", maintain_order=True)
 
     def points(self) -> pl.DataFrame:
-        """One row a point: `point`, `scenario` and `parameters`, both as JSON."""
+        """One row per point: `point`, and `scenario` and `parameters` as JSON."""
         return self._content().frame(POINTS).sort("point")
 
     def parameters(self) -> pl.DataFrame:
@@ -126,11 +130,11 @@ class Store:
         return frame.with_columns(pl.col("unit").fill_null(""))
 
     def claims(self) -> pl.DataFrame:
-        """Published values against ours; `holds` is null where the source states no tolerance."""
+        """Published values and ours. `holds` is null if the source states no tolerance."""
         return self._content().frame(CLAIMS)
 
     def invocations(self) -> pl.DataFrame:
-        """The commands that asked for runs, oldest first."""
+        """The commands that requested runs, oldest first."""
         return self._content().frame(INVOCATIONS).sort("created", "id").drop("id")
 
     def table(self, name: str, run_ids: Sequence[str] | None = None) -> pl.DataFrame:
@@ -149,7 +153,7 @@ class Store:
                 return self._read(name, by_part, content)
             except (FileNotFoundError, DamagedError) as error:
                 found = error
-                # A writer that closes merges parts; the next look sees their new names.
+                # A writer merges parts when it closes. The next attempt sees their new names.
                 if self._mirror is not None:
                     self._mirror.pull()
                 elif self._content() is content:
@@ -186,7 +190,7 @@ class Store:
         return True
 
     def finished(self) -> dict[str, Keep]:
-        """Identities of the runs that are done, and how much of each is kept."""
+        """Identities of the runs that are done, and how much of each is stored."""
         runs = self._content().runs
         return {run_id: Keep(run["kept"]) for run_id, run in runs.items() if run["status"] == "done"}
 
@@ -199,13 +203,13 @@ class Store:
         return dict(self._content().manifests)
 
     def fetch_part(self, part: str) -> None:
-        """Of a store at a URL: brings a part here, if it is there."""
+        """For a store at a URL: downloads a part, if it exists."""
         if self._mirror is not None:
             with suppress(FileNotFoundError):
                 self._mirror.fetch([part])
 
     def damaged(self, run_ids: Iterable[str]) -> dict[str, str]:
-        """Those of these runs that cannot be read, and why: a file of their part is missing or altered."""
+        """The runs that cannot be read because a file of their part is missing or altered, with the reason."""
         content = self._content()
         found: dict[str, str] = {}
         for part, held in _runs_by_part(content, run_ids).items():
@@ -241,7 +245,7 @@ class Store:
         return found
 
     def places(self, experiment: str) -> dict[tuple[str, int], str]:
-        """Finished runs of an experiment by their parameters (canonical JSON) and seed.
+        """Finished runs of an experiment, by parameters (canonical JSON) and seed.
 
         Where several engines made runs, those of the simulator are meant, or else those of the engine that ended first.
         """
@@ -256,7 +260,7 @@ class Store:
         return content.points, runs
 
     def run(self, run_id: str) -> Result:
-        """One run's result; an unambiguous beginning of its identity is enough.
+        """The result of one run. An unambiguous prefix of its identity is enough.
 
         Tables that were not kept are made again by the engine that made the run, if it is reproducible.
         """
@@ -297,7 +301,7 @@ class Store:
         return result
 
     def find(self, run_id: str) -> dict[str, Any]:
-        """The row of `runs` whose identity begins so, with the `scenario` and the `parameters` of its point."""
+        """The row of `runs` whose identity has this prefix, with the `scenario` and the `parameters` of its point."""
         content = self._content()
         found = [row for identity, row in content.runs.items() if identity.startswith(run_id)]
         if len(found) != 1:

@@ -1,4 +1,4 @@
-"""The tables of the SQLite side of a store: each defined once, for SQL, for writing and for checking what is read."""
+"""The tables of a store's SQLite database. Each is defined once, for creating, writing and checking."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEAL = "seal"
 
 @dataclass(frozen=True)
 class Table:
-    """One table: its columns in order, which may be null, and its key."""
+    """A table: its columns in order, the columns that may be null, and its key."""
 
     name: str
     columns: Mapping[str, type]
@@ -24,7 +24,7 @@ class Table:
 
     @property
     def create(self) -> str:
-        """The statement that makes it."""
+        """The statement that creates the table."""
         columns = [
             f"{name} {_SQL[of]}" + ("" if name in self.nullable else " NOT NULL") for name, of in self.columns.items()
         ]
@@ -32,7 +32,7 @@ class Table:
 
     @property
     def insert(self) -> str:
-        """The statement that writes a row with its seal, in place of one with the same key."""
+        """The statement that writes a row with its seal, and replaces the row with the same key."""
         return f"INSERT OR REPLACE INTO {self.name} VALUES ({', '.join('?' * (len(self.columns) + 1))})"
 
     @property
@@ -46,12 +46,12 @@ class Table:
 
     @property
     def key_places(self) -> tuple[int, ...]:
-        """Places of the key among the columns."""
+        """Indices of the key's columns."""
         names = list(self.columns)
         return tuple(names.index(name) for name in self.key)
 
     def accepts(self, column: str, kinds: set[type]) -> bool:
-        """Whether values of these types may be in a column."""
+        """Whether a column may hold values of these types."""
         allowed = {self.columns[column]} | ({type(None)} if column in self.nullable else set())
         return kinds <= allowed
 
@@ -79,9 +79,9 @@ CLAIMS = Table(
 )  # fmt: skip
 INVOCATIONS = Table("invocations", {"id": int, "created": str, "experiment": str, "command": str, "runs": int}, ("id",))
 PARTS = Table("parts", {"part": str, "manifest": str, "notes": int}, ("part",))
-"""Every part with the hash of its manifest, and how many notes (rows of small tables) it holds."""
+"""Every part, with the hash of its manifest and its number of notes (rows of small tables)."""
 SEALS = Table("seals", {"name": str, "rows": int, "total": int}, ("name",))
-"""Of every other table the number of rows and the sum of their seals: no row can vanish unseen."""
+"""The number of rows of every other table and the sum of their seals, so that a missing row is detected."""
 
 CONTENT = {table.name: table for table in (RUNS, POINTS, UNITS, CLAIMS, INVOCATIONS, PARTS)}
 RUNS_BY_PART = "CREATE INDEX runs_by_part ON runs (part)"

@@ -1,4 +1,4 @@
-"""Stored values as a reader writes them."""
+"""Stored values in the form in which a user writes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def readable(text: str) -> str:
-    """A stored value (JSON) as a reader writes it: strings without quotes."""
+    """A stored value (JSON) in the form in which a user writes it: strings without quotes."""
     try:
         value: Any = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""How an older store is brought up to this version, a version at a time, beside a copy of its database."""
+"""Converts an older store to this version, one version at a time, and keeps a copy of its database."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
 
 
 def upgrade(directory: Path) -> Path | None:
-    """Brings an older store up to this version; call it holding the lock.
+    """Converts an older store to this version. The caller must hold the lock.
 
-    The old database stays beside the new one, and old parts only gain files, so the copy can be put back.
+    The old database is kept next to the new one, and old parts only gain files, so the old store can be restored.
 
-    Returns:
-        The copy of the old database; `None` where there was nothing to do.
+    Returns: The copy of the old database; `None` if there was nothing to do.
 
     Raises:
         StoreError: The store is damaged, or a newer bloatlab wrote it.
@@ -59,7 +58,7 @@ def upgrade(directory: Path) -> Path | None:
 
 
 def _copy(old: sqlite3.Connection, directory: Path, version: int) -> Path:
-    """A copy of the old database under a name that is free."""
+    """Copies the old database to an unused name."""
     names = (f"{DATABASE}.version-{version}{end}" for end in ("", *(f"-{number}" for number in range(2, 1000))))
     path = next(path for name in names if not (path := directory / name).exists() and not path.is_symlink())
     temporary = layout.temporary(directory)
@@ -95,7 +94,7 @@ def _fill(database: Database, old: sqlite3.Connection, parts: Path, version: int
             frames = {RECORDS: frame_of_records(record.row() for record in of_part)}
             if part in values:
                 frames[metrics.TABLE] = metrics.frame(values[part])
-            # A part that is missing is entered as such: whoever reads it is told.
+            # A missing part is entered without a hash, so that its readers get an error.
             added = write_part(parts, frames) if part is None else (part, _add(layout.part_path(parts, part), frames))
             index(database, points, *added, of_part, [])
         if notes := _notes(old, version):
@@ -103,7 +102,7 @@ def _fill(database: Database, old: sqlite3.Connection, parts: Path, version: int
 
 
 def _add(path: Path, frames: Mapping[str, pl.DataFrame]) -> str:
-    """Adds tables, the mark and the manifest to a part of an older store; gives the hash of the manifest."""
+    """Adds tables, the mark and the manifest to a part of an older store. Returns the hash of the manifest."""
     if not path.is_dir():
         return ""
     for table, frame in frames.items():

@@ -1,4 +1,4 @@
-"""The one writer of a store. Finished runs are queued; what has queued up becomes one part and one transaction."""
+"""The one writer of a store. Finished runs are queued. All runs in the queue become one part and one transaction."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable
 
 COMMIT_EVERY = 0.1
-"""Seconds between the first commits while runs keep coming: large groups, and little to lose."""
+"""Seconds between the first commits while runs arrive, so that groups are large and little is lost by a kill."""
 COMMIT_SHARE = 0.02
-"""Later the share of the time since the start that may pass, up to `COMMIT_AT_LEAST_EVERY`: long sweeps make few parts."""
+"""Later, time between commits as a share of the time since the start, up to `COMMIT_AT_LEAST_EVERY`. So long sweeps
+make few parts."""
 COMMIT_AT_LEAST_EVERY = 1.0
 """Most seconds between commits."""
 BACKLOG = 512
-"""Runs that may wait to be written."""
+"""Largest number of runs that wait to be written."""
 
 
 class Writer:
-    """Writes to a store until closed; use it as a context manager."""
+    """Writes to a store until it is closed. Use it as a context manager."""
 
     def __init__(self, place: Place, units: Mapping[tuple[str, str], str] | None = None) -> None:
-        """Opens (or makes) the store for writing; brings an older one up to date, beside a copy of its database.
+        """Opens or creates the store for writing. Converts an older store, and keeps a copy of its database.
 
         Args:
             place: The results directory, or a URL.
@@ -70,13 +71,13 @@ class Writer:
             self._mirror = Mirror.at(directory)
             self._lock = WriteLock(directory)
             try:
-                # Another process may have made something here since the first look.
+                # Another process may have created files here since the first check.
                 _refuse_lost(directory)
                 if self._mirror is not None:
                     self._mirror.begin()
                 self._parts.mkdir(exist_ok=True)
                 self.upgraded = upgrade(directory)
-                """Copy of the database of an older store that this writer brought up to date."""
+                """Copy of the database of an older store that this writer converted."""
                 self._database = Database.open(directory)
                 self._clean()
                 self._points = Points(self._database)
@@ -102,7 +103,7 @@ class Writer:
         self.close()
 
     def submit(self, record: RunRecord) -> None:
-        """Queues a finished run; waits while too many wait to be written."""
+        """Queues a finished run. Blocks while too many runs wait to be written."""
         with self._changed:
             while len(self._queue) >= BACKLOG and self._error is None:
                 self._changed.wait()
@@ -111,22 +112,25 @@ class Writer:
             self._changed.notify_all()
 
     def note(self, table: str, rows: Sequence[Sequence[Value]]) -> None:
-        """Queues rows of a small table (`claims` or `units`), each in place of one with the same key."""
+        """Queues rows of a small table (`claims` or `units`). Each replaces the row with the same key."""
         with self._changed:
             self._raise_error()
             self._notes += [Note(table, tuple(row)) for row in rows]
             self._changed.notify_all()
 
     def invocation(self, experiment: str, command: str, runs: int) -> None:
-        """Notes the command that asked for `runs` runs, without passwords and keys that its URLs hold."""
+        """Records the command that requested `runs` runs, without the passwords and keys in its URLs."""
         self.note("invocations", [(now(), experiment, without_secrets(command), runs)])
 
     def parameters(self, run_id: str, values: Mapping[str, Any]) -> None:
-        """Notes parameters under which a run that was already there is asked for again."""
+        """Records additional parameters under which a stored run is requested."""
         self.note(PARAMETERS, [(run_id, canonical(dict(values)))])
 
     def hasten(self) -> None:
-        """The last runs are under way: commit what there is at once, beside them, so that little is left at the end."""
+        """Commits the queued runs at once.
+
+        Called when the last runs of a plan start, so that little is left at the end.
+        """
         with self._changed:
             self._hurry = True
             self._changed.notify_all()
@@ -147,7 +151,10 @@ class Writer:
         return self._error
 
     def close(self) -> None:
-        """Writes what is queued, merges small parts and gives the lock up; raises what went wrong."""
+        """Writes the queued runs, merges small parts and releases the lock.
+
+        Raises the error that stopped the writer.
+        """
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -158,7 +165,7 @@ class Writer:
                 self._mirror.stop()
             if self._error is None:
                 with clear_errors(self.directory):
-                    # Runs that were made again have left parts that nothing needs.
+                    # Runs that were made again have left parts that are no longer needed.
                     self._clean()
                     merge(self._parts, self._database)
                 complete = True
@@ -229,7 +236,10 @@ class Writer:
         self.stored += len(records)
 
     def _clean(self) -> None:
-        """Removes what a killed writer left and what no run needs any more: parts that we made, and nothing else."""
+        """Removes parts that a killed writer left and parts that no run needs.
+
+        Only removes parts with the mark of bloatlab.
+        """
         if self._mirror is None:
             renew_notes(self._parts, self._database)
         needed = self._database.runs_by_part()

@@ -1,4 +1,4 @@
-"""Makes runs of a store again whose files are missing or altered, from what the store says of them."""
+"""Repeats runs whose files in the store are missing or altered, from their scenarios and seeds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bloatlab.sweeps.plan import PlannedRun
 def planned_again(
     store: Store, run_ids: Iterable[str], allowed: AllowedPlugins = NO_PLUGINS, given: Engine | None = None
 ) -> tuple[list[PlannedRun], Mapping[str, str]]:
-    """The runs as a plan, and those that cannot be made here, each with the reason.
+    """The runs as a plan, and the runs that cannot be repeated here, each with the reason.
 
     Args:
         store: The store.

@@ -1,4 +1,4 @@
-"""Runs a plan on a dask.distributed cluster: batches go out, results come back as they finish, the driver stores them."""
+"""Runs a plan on a dask.distributed cluster: sends batches to the workers and stores their results as they arrive."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 BATCH_S = 0.5
-"""Work in a batch, seconds: what dask costs a batch (some ms) is little beside it, and little is lost with a worker."""
+"""Work per batch in seconds: much more than dask's overhead per batch (a few ms), and little to lose with a worker."""
 LARGEST_BATCH = 256
 AHEAD = 2
-"""Batches out for each thread of the cluster: one that runs and one that waits beside it."""
+"""Batches sent per thread of the cluster: one that runs and one that waits."""
 LOOK_EVERY = 0.05
-"""Seconds between two looks at the progress."""
+"""Seconds between two updates of the progress."""
 COUNT_EVERY = 1.0
 """Seconds between two counts of the workers."""
 GRACE_S = 3.0
-"""What an interrupt waits for runs to hear of it, so that what their batches have finished comes back."""
+"""Seconds that an interrupt waits for runs to stop, so that the finished runs of their batches are not lost."""
 
 
 class Cluster:
@@ -75,7 +75,7 @@ class Cluster:
             raise
 
     def run(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
-        """Runs all of it and hands each run in as it ends; an interrupt cancels what is under way.
+        """Runs the plan and passes each run to the collector when it ends. An interrupt cancels the current runs.
 
         Raises:
             ClusterError: The scheduler is lost, or a worker cannot run anything.
@@ -92,7 +92,7 @@ class Cluster:
             dispatch.cancel()
 
     def close(self) -> None:
-        """Leaves the cluster, if it was joined here."""
+        """Disconnects from the cluster, if this object connected."""
         if self._own:
             with contextlib.suppress(Exception):
                 self._client.close(timeout=2)
@@ -112,7 +112,7 @@ class Cluster:
 
 
 class _Dispatch:
-    """One plan on its way through the cluster."""
+    """The state of one plan on the cluster."""
 
     def __init__(
         self, client: Client, name: str, todo: Sequence[PlannedRun], collector: Collector, pickled: _Pickled
@@ -125,21 +125,21 @@ class _Dispatch:
         self.session = secrets.token_hex(8)
         self.waiting = deque(range(len(todo)))
         self.singly: deque[int] = deque()
-        """Runs of a batch that workers died of: each goes out again by itself."""
+        """Runs of a batch during which workers died. Each is sent again in its own batch."""
         self.suspects: deque[int] = deque()
-        """Runs that workers died of though they went out singly. A neighbour on the same worker may have killed it, so
-        each has a last try at the end with nothing else out."""
+        """Runs during which workers died although they were alone in their batch. Another run on the same worker may be
+        the cause, so each is tried a last time at the end, with nothing else running."""
         self.alone: int | None = None
-        """The suspect that has its last try."""
+        """The suspect that is tried a last time."""
         self.out: dict[Future[shipping.Answer], Sequence[int]] = {}
         self.ended: queue.SimpleQueue[Future[shipping.Answer]] = queue.SimpleQueue()
         self.run_s: float | None = None
-        """Seconds a run takes on a worker, a moving average."""
+        """Moving average of the seconds that a run takes on a worker."""
         self.workers = self.threads = 0
         self.counted = -math.inf
 
     def run(self) -> None:
-        """Until every run has ended."""
+        """Runs until every run has ended."""
         while self.waiting or self.singly or self.suspects or self.out:
             self._count()
             self._fill()
@@ -147,7 +147,7 @@ class _Dispatch:
             self.collector.tell(workers=self.workers)
 
     def recall(self) -> None:
-        """Tells the workers to stop and takes what they have finished until then."""
+        """Tells the workers to stop, and collects the runs that they have finished."""
         with contextlib.suppress(Exception):
             self.client.run(shipping.cancel, self.session, wait=False)
             end = time.monotonic() + (GRACE_S if self.workers else 0)
@@ -155,7 +155,7 @@ class _Dispatch:
                 self._take_ended(LOOK_EVERY)
 
     def cancel(self) -> None:
-        """Drops what is out."""
+        """Drops the batches that were sent."""
         if self.out and self.client.status == "running":
             with contextlib.suppress(Exception):
                 self.client.run(shipping.cancel, self.session, wait=False)
@@ -179,7 +179,7 @@ class _Dispatch:
         )
 
     def _fill(self) -> None:
-        """Sends batches out until every thread has one and another waits for it."""
+        """Sends batches until every thread has one and another one waits."""
         while len(self.out) < AHEAD * max(self.threads, 1):
             if self.singly:
                 batch = [self.singly.popleft()]
@@ -196,7 +196,7 @@ class _Dispatch:
                 self.collector.hasten()
 
     def _size(self) -> int:
-        """Runs of the next batch: half a second of them, but near the end few enough that all threads end together."""
+        """Size of the next batch: half a second of work, and less near the end, so that all threads end together."""
         wanted = 1 if self.run_s is None else int(BATCH_S / self.run_s)
         share = math.ceil(len(self.waiting) / (AHEAD * max(self.threads, 1)))
         return max(1, min(wanted, share, LARGEST_BATCH))
@@ -223,7 +223,7 @@ class _Dispatch:
         return shipping.Batch(self.session, engine, first.engine_version, list(scenarios), plugins, orders)
 
     def _take_ended(self, timeout: float) -> None:
-        """Takes what has come back; waits for the first a little."""
+        """Collects the results that have arrived. Waits a short time for the first."""
         with contextlib.suppress(queue.Empty):
             self._take(self.ended.get(timeout=timeout))
             while True:
@@ -233,7 +233,7 @@ class _Dispatch:
         from distributed import CancelledError, KilledWorker
 
         if future.status in ("pending", "lost"):
-            # Its worker died with the result before that was fetched: it is made again.
+            # Its worker died before the result was fetched, so the run is repeated.
             future.add_done_callback(self.ended.put)
             return
         indices = self.out.pop(future)
@@ -290,7 +290,7 @@ class _Pickled:
         self._engines: dict[str, bytes] = {}
 
     def plugins(self, factories: Factories) -> bytes:
-        """The factories of a scenario as bytes, none if it has none.
+        """The factories of a scenario as bytes; empty if it has no plugins.
 
         Raises:
             ParameterError: One cannot be pickled.

@@ -1,4 +1,4 @@
-"""Where executors hand in finished runs: the store's one writer, the summary, and who follows the progress."""
+"""Receives finished runs from executors, passes them to the writer of the store, and reports the progress."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Summary:
-    """What became of a plan."""
+    """The result of a plan."""
 
     runs: Sequence[PlannedRun]
     """The runs as they were made: of an engine that is not reproducible, with their repetitions."""
     read: int = 0
-    """Runs that were there already."""
+    """Number of runs that were already stored."""
     done: int = 0
     failed: list[tuple[PlannedRun, str]] = field(default_factory=list)
     """Runs without results, and why."""
@@ -50,10 +50,10 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How far a plan is."""
+    """The progress of a plan."""
 
     done: float
-    """Runs that have ended, those read from the store among them; with fractions of those under way where they are known."""
+    """Number of ended runs, including those read from the store, plus the known fractions of current runs."""
     failed: int
     """Failed and suspect runs."""
     workers: int | None = None
@@ -61,11 +61,11 @@ class Standing:
 
 
 Progress = Callable[[Standing], None]
-"""Told now and then how far it is."""
+"""Called now and then with the progress."""
 
 
 class Collector:
-    """Takes ended runs in, from any thread."""
+    """Receives ended runs from any thread."""
 
     def __init__(self, writer: Writer, summary: Summary, progress: Progress | None) -> None:
         self._writer = writer
@@ -84,10 +84,10 @@ class Collector:
         wall_s: float,
         suspect: str | None = None,
     ) -> None:
-        """A run has ended; it counts as failed nonetheless if its experiment cannot measure it.
+        """Receives a run that has ended. It counts as failed if its experiment cannot measure it.
 
         Raises:
-            StoreError: The store cannot be written any more; nothing that runs now would be kept.
+            StoreError: The store can no longer be written, so further runs would be lost.
         """
         try:
             ended = record.done(
@@ -98,7 +98,7 @@ class Collector:
         self._take(planned, ended)
 
     def failed(self, planned: PlannedRun, error: BaseException | str, wall_s: float) -> None:
-        """A run did not; raises as `done` does."""
+        """Receives a run that failed. Raises as `done` does."""
         self._take(planned, record.failed(planned, error, wall_s))
 
     def _take(self, planned: PlannedRun, ended: RunRecord) -> None:
@@ -110,11 +110,11 @@ class Collector:
                 (self._summary.suspect if ended.suspect else self._summary.failed).append((planned, ended.reason))
 
     def hasten(self) -> None:
-        """The last runs are under way: what is here is written beside them."""
+        """Writes the received runs at once. Called when the last runs of the plan start."""
         self._writer.hasten()
 
     def tell(self, under_way: float = 0.0, workers: int | None = None) -> None:
-        """Tells how far it is; raises what has stopped the writer."""
+        """Reports the progress. Raises the error that stopped the writer."""
         if self._writer.error is not None:
             raise self._writer.error
         if self._progress is not None:

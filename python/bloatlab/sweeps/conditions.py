@@ -1,7 +1,8 @@
 """Conditions on the points of a plan: `cap > '1Mbit/s' and queue in ('red', 'codel')`.
 
-The words are Python's: comparisons, `in`, `and`, `or`, `not`, brackets. A name is a parameter; a dotted path that is no Python
-name stands in backquotes (`flows.0.cca`). Quantities with units compare by what they mean: `'4Mbit/s' == '4Mbps'`.
+The syntax is Python's: comparisons, `in`, `and`, `or`, `not`, brackets. A name is a parameter. A dotted path that is
+not a Python name is quoted with backticks (`flows.0.cca`). Quantities with units are compared by value: `'4Mbit/s' ==
+'4Mbps'`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def condition(text: str) -> Condition:
     """Reads a condition.
 
     Raises:
-        ParameterError: It is none; the condition itself raises it for a parameter that is not there.
+        ParameterError: It is not a condition. The condition itself raises it for an unknown parameter.
     """
     paths: list[str] = []
 
@@ -99,7 +100,7 @@ def _holds(op: ast.cmpop, left: Any, right: Any, text: str) -> bool:
 
 
 def _alike(left: Any, right: Any) -> tuple[Any, Any]:
-    """Both as numbers where they are quantities of one kind, else as they are."""
+    """Both values as numbers if they are quantities of the same kind; otherwise unchanged."""
     for read in (units.rate, units.duration, _packets, units.size):
         try:
             return read(left), read(right)

@@ -1,4 +1,4 @@
-"""Joins a dask cluster, with TLS where the scheduler speaks it."""
+"""Connects to a dask cluster, with TLS if the scheduler uses it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 CONNECT_S = 10
 """Seconds in which a scheduler must answer, and in which a lost one may come back."""
 _NEEDED = {"tls_ca_file": "ca-file", "tls_client_cert": "client.cert"}
-"""What TLS needs, and its key below `distributed.comm.tls` in dask's configuration. The key may be in the certificate's file."""
+"""The files that TLS needs, and their keys below `distributed.comm.tls` in dask's configuration. The key may be in the
+certificate's file."""
 
 
 def connect(scheduler: str) -> Client:
@@ -24,13 +25,13 @@ def connect(scheduler: str) -> Client:
     Certificates of a `tls://` scheduler are those of dask's configuration.
 
     Raises:
-        ClusterError: Nothing answers there, what answers is no scheduler, or there are no certificates for it.
+        ClusterError: Nothing answers at the address, the answer is not from a scheduler, or certificates are missing.
     """
     try:
         from distributed import Client
     except ImportError as error:
         raise ClusterError(f"a cluster needs {error.name}: pip install 'bloatlab[cluster]'") from error
-    # Its log would tell on many lines what is told here on one.
+    # Its log would repeat on many lines what the error says on one.
     for name in ("distributed", "distributed.client", "tornado"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     address = _address(scheduler)
@@ -42,7 +43,7 @@ def connect(scheduler: str) -> Client:
 
 
 def _address(scheduler: str) -> str:
-    """The address itself, or what the scheduler file says."""
+    """The address itself, or the address in the scheduler file."""
     if not scheduler.startswith("file:"):
         if "://" not in scheduler:
             raise ClusterError(f"scheduler `{scheduler}`: must be as tcp://host:8786, tls://host:8786 or file:PATH")
@@ -58,7 +59,7 @@ def _address(scheduler: str) -> str:
 
 
 def _security(scheduler: str) -> Security:
-    """TLS as dask is configured; a connection that is not encrypted is refused."""
+    """TLS as configured in dask. Refuses a connection that is not encrypted."""
     from distributed import Security
 
     security = Security(require_encryption=True)
@@ -72,5 +73,5 @@ def _security(scheduler: str) -> Security:
 
 
 def said(error: BaseException | None) -> str:
-    """What an error says, on one line."""
+    """The text of an error on one line."""
     return " ".join(str(error).split()) or type(error).__name__

@@ -23,9 +23,9 @@ from bloatlab.sweeps.source import ExperimentSource, ScenarioSource
 
 
 class Plan(BaseModel):
-    """Which runs a sweep makes: every combination of the axes, at every one of the points, where the conditions hold.
+    """The runs of a sweep: every combination of the axes at each of the points, if the conditions hold.
 
-    An experiment's own axes count for nothing here: what is neither set nor swept has its default.
+    The experiment's own axes are ignored: a parameter that is neither set nor swept has its default.
 
     Raises:
         ValidationError: An unknown field or a value of the wrong type.
@@ -38,11 +38,11 @@ class Plan(BaseModel):
     scenario: dict[str, Any] | str | None = None
     """A scenario document, or the file that holds one (from the plan's own directory)."""
     fixed: dict[str, Any] = Field(default_factory=dict, alias="set")
-    """What all runs share: parameters of the experiment, or dotted paths into the scenario."""
+    """Values that all runs share: parameters of the experiment, or dotted paths into the scenario."""
     axes: dict[str, list[Any]] = Field(default_factory=dict)
     """Values that are combined with all others."""
     points: list[dict[str, Any]] = Field(default_factory=list)
-    """Values that belong together: a list in place of a product, or beside one."""
+    """Values that belong together: a list of points in place of a product, or in addition to one."""
     where: str | list[str | Callable[[Mapping[str, Any]], bool]] = Field(default_factory=list)
     """Conditions (`sweeps.conditions`, or functions of the parameters) that a point must meet, all of them."""
     replications: int = 1
@@ -59,7 +59,7 @@ class Plan(BaseModel):
     """Results directory; absent: results/NAME."""
 
     def source(self, plugins: AllowedPlugins = NO_PLUGINS, engine: Engine | None = None) -> Source:
-        """Where its scenarios come from.
+        """The source of its scenarios.
 
         Args:
             plugins: The plugins that they may name.
@@ -89,7 +89,7 @@ class Plan(BaseModel):
         Args:
             source: Where its scenarios come from, with the plugins that they may name and the engine; absent:
                 `source()`.
-            dry: The runs are only listed, and no plugin is imported (`plan_points`).
+            dry: Only list the runs, and import no plugin (`plan_points`).
 
         Raises:
             ParameterError: A value is not allowed, something is both set and swept, or no point meets the conditions.

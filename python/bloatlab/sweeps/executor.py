@@ -1,4 +1,4 @@
-"""Runs a plan: what the store does not hold yet goes to an executor, and one writer stores what comes back."""
+"""Runs a plan: passes the runs that are not stored yet to an executor, and stores the results with one writer."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ DEFAULT_SETTINGS = RunSettings()
 
 
 class Executor(Protocol):
-    """What makes runs. It decides nothing about results: they are the same whatever the executor."""
+    """Makes runs. Results do not depend on the executor."""
 
     def run(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
-        """Makes every run and hands each in as it ends, from any thread; tells the collector now and then how far it is.
+        """Makes every run, passes each to the collector when it ends, and reports the progress now and then.
 
-        At `KeyboardInterrupt` it cancels what is under way, hands in what is finished and raises it again.
+        Any thread may do so.
+
+        At `KeyboardInterrupt` it cancels the current runs, passes on the finished ones, and raises it again.
         """
 
     def close(self) -> None:
-        """Gives back what it holds."""
+        """Releases its resources."""
 
 
 def executor_for(runs: Sequence[PlannedRun], settings: RunSettings) -> Executor:
-    """Threads, or the cluster of a scheduler.
+    """Returns the executor: threads, or the cluster of a scheduler.
 
     Raises:
         ParameterError: `jobs` is not positive, or given with a scheduler; or a plugin cannot be sent.
@@ -62,24 +64,25 @@ def execute(
     after: Callable[[Writer, Summary], None] | None = None,
     executor: Executor | None = None,
 ) -> Summary:
-    """Runs what the store does not hold yet. A failed run is stored with its reason and does not stop the others.
+    """Makes the runs that are not stored yet. A failed run is stored with its reason and does not stop the others.
 
-    Ctrl-C keeps what is finished: the summary then says `interrupted`, and the same plan resumes.
+    Ctrl-C keeps the finished runs. The summary then says `interrupted`, and the same plan resumes.
 
     Args:
         runs: The plan.
-        directory: Results directory, or a URL as `s3://bucket/path`; made if there is none.
+        directory: Results directory, or a URL such as `s3://bucket/path`; created if it does not exist.
         settings: Threads or a cluster. The engine is the one that the runs were planned for.
-        progress: Told now and then how far it is.
-        command: The command that asked for it, noted in the store.
-        after: Called with the writer once all is run, to note claims.
-        executor: What makes the runs; absent: what the settings say.
+        progress: Called now and then with the progress.
+        command: The command that requested the runs, for the store.
+        after: Called with the writer after all runs, to store claims.
+        executor: Makes the runs; absent: the one that the settings name.
 
-    What runs leave beside their tables is written once all of them are done.
+    Additional files of runs are written when all runs are done.
 
     Raises:
         StoreError: The directory cannot be written, another process writes to it, or the disk is full.
-        ClusterError: The scheduler cannot be reached or was lost (what was finished is kept), or a worker has another engine.
+        ClusterError: The scheduler cannot be reached or was lost (finished runs are kept), or a worker has another
+            engine.
     """
     directory = local(directory)
     start = time.perf_counter()
@@ -117,7 +120,10 @@ def execute(
 
 
 def _whole(store: Store, runs: Sequence[PlannedRun]) -> dict[str, Keep]:
-    """The finished runs of a plan, with how much of each is kept. A run whose files are missing or altered is made again."""
+    """The finished runs of a plan, and how much of each is stored.
+
+    A run whose files are missing or altered is repeated.
+    """
     finished = store.finished()
     wanted = [planned.run_id for planned in runs if planned.run_id in finished]
     damaged = store.damaged(wanted)

@@ -13,7 +13,7 @@ from bloatlab.sweeps.record import measured
 
 
 def simulate(planned: PlannedRun, *, packets: bool = False) -> Result:
-    """Runs it and keeps everything in memory."""
+    """Makes the run and keeps everything in memory."""
     return result_of(planned, _run(planned, packets), packets=packets)
 
 

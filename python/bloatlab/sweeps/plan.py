@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 FilesOf = Callable[["Result"], Mapping[str, "FileMaker"]]
-"""Files of a run: what writes each, by name."""
+"""Additional files of a run: the function that writes each, by name."""
 Measure = Callable[["Metrics"], Mapping[str, float]]
-"""The metrics that an experiment defines, from those of a run."""
+"""Computes the metrics of an experiment from those of a run."""
 Seeds = Literal["common", "independent"]
-"""Whether replication `r` has the same seed at every point, or one of its own."""
+"""Whether replication `r` has the same seed at every point, or a different one."""
 LARGEST_SEED = 2**63 - 1
 
 
@@ -36,21 +36,21 @@ class Source(Protocol):
 
     name: str
     files: FilesOf | None
-    """What a run leaves beside its tables, if anything."""
+    """Additional files of a run, if any."""
     measure: Measure | None
-    """Metrics of its own, if it has any."""
+    """Its own metrics, if any."""
     measures: Mapping[str, str]
     """Their units."""
     plugins: AllowedPlugins
-    """Which plugins its scenarios may name."""
+    """The plugins that its scenarios may name."""
     engine: Engine
     """What runs its scenarios."""
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Parameters as they are stored, and the scenario document they make."""
+        """The parameters in the form in which they are stored, and the resulting scenario document."""
 
     def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """The axes of a sweep: those given, and those that the source has of its own."""
+        """The axes of a sweep: the given ones, and the source's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class PlannedRun:
     parameters: dict[str, Any]
     plugins: Factories
     files: FilesOf | None = None
-    """What the run leaves beside its tables, if anything."""
+    """Additional files of the run, if any."""
     keep: Keep = Keep.TABLES
-    """How much of it is stored."""
+    """How much of the run is stored."""
     measure: Measure | None = None
-    """Metrics of the experiment's own, from the run's."""
+    """Computes the experiment's own metrics from those of the run."""
     measures: Mapping[str, str] = field(default_factory=dict)
     """Their units."""
     repetition: int = 0
@@ -129,19 +129,19 @@ def plan_points(
     where: Sequence[Condition] = (),
     dry: bool = False,
 ) -> list[PlannedRun]:
-    """The runs of points that are named one by one, each once.
+    """The runs of a list of points, each once.
 
     Args:
-        source: Where scenarios come from.
-        points: What is set at each point.
-        base: What is set at all of them, where a point does not say otherwise.
+        source: The source of scenarios.
+        points: Values at each point.
+        base: Values at all points, unless a point replaces them.
         replications: Runs of each point.
-        seed: Where seeds come from.
+        seed: Number from which seeds are derived.
         seeds: `common`: replication `r` (from 0) has the seed `seed + r` at every point, so points are compared under the same
             random numbers. `independent`: every run has a seed of its own, a hash of `seed`, scenario and `r`.
         keep: How much of each run is stored.
         where: Conditions on a point's parameters, all of which it must meet.
-        dry: The runs are only listed. No plugin is imported, so the identities of runs with plugins are not their real ones.
+        dry: Only list the runs. No plugin is imported, so the identities of runs with plugins are not their real ones.
 
     Raises:
         ParameterError: A value is not allowed; the text names the parameter.

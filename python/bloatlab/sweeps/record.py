@@ -1,4 +1,4 @@
-"""What a run leaves for the store: its metrics, and as much besides as is kept of it."""
+"""The record of a run for the store: its metrics, and the tables that are kept."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ METRIC_TABLES = frozenset({"flow_metrics", "link_metrics", "network_metrics", "p
 
 
 def kept_tables(keep: Keep, tables: Mapping[str, ArrowTable]) -> dict[str, ArrowTable]:
-    """Those tables of an outcome that are kept."""
+    """The tables of an outcome that are kept."""
     if keep < Keep.TABLES:
         return {}
     return {name: table for name, table in tables.items() if name not in METRIC_TABLES}
 
 
 def measured(planned: PlannedRun, metrics: Metrics) -> dict[str, Mapping[str, float]]:
-    """What its experiment measures of a run, in the form of `--json`; nothing if it measures nothing."""
+    """The experiment's own metrics of a run, in the form of `--json`; empty if it has none."""
     return {} if planned.measure is None else {"experiment_metrics": planned.measure(metrics)}
 
 
@@ -51,7 +51,7 @@ def done(
         suspect: Why the engine doubts its own measurement; absent: it does not.
 
     Raises:
-        Exception: Whatever the experiment's own `measure` raises; the run counts as failed then.
+        Exception: Any error of the experiment's `measure`. The run then counts as failed.
     """
     metrics = json.loads(metrics_json)
     own = measured(planned, metrics)
@@ -68,7 +68,7 @@ def done(
 
 
 def failed(planned: PlannedRun, error: BaseException | str, wall_s: float) -> RunRecord:
-    """A run that did not, with the reason in one line."""
+    """A run that failed, with the reason in one line."""
     text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
     return _ended(planned, wall_s, reason=_one_line(text))
 

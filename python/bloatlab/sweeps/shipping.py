@@ -1,4 +1,4 @@
-"""What goes to a worker of a cluster and comes back: batches of runs, and what came of each. Knows no cluster."""
+"""The messages to and from a worker of a cluster: batches of runs, and their results. Does not depend on dask."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One run of a batch."""
+    """A run of a batch."""
 
     index: int
-    """Its place in the plan."""
+    """Its index in the plan."""
     scenario: int
-    """Which of the batch's scenarios."""
+    """Index of its scenario in the batch."""
     seed: int
     keep: Keep
-    """How much of it is wanted."""
+    """How much of it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs that one worker makes one after the other. What many of them share goes along once."""
+    """Runs that one worker makes in sequence. What several runs share is sent once."""
 
     session: str
     engine: bytes
@@ -41,23 +41,23 @@ class Batch:
     engine_version: str
     scenarios: Sequence[str]
     plugins: Sequence[bytes]
-    """Pickled factories of each scenario's plugins; empty where it has none."""
+    """Pickled factories of each scenario's plugins; empty if it has none."""
     orders: Sequence[Order]
 
 
 LONGEST_S = 1.0
-"""Seconds after which a worker begins no more runs of a batch: they take longer than those before them led to expect."""
+"""Seconds after which a worker starts no more runs of a batch, because they take longer than predicted."""
 Span = tuple[int, int, int]
-"""Where a run's table is: which stream, its first row, its number of rows."""
+"""The place of a run's table: index of the stream, first row, number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What came of one run."""
+    """The result of one run."""
 
     index: int
     reason: str | None = None
-    """Why it failed; the rest is then empty."""
+    """Why it failed. All other fields are then empty."""
     suspect: str | None = None
     """Why the engine doubts its own measurement."""
     wall_s: float = 0.0
@@ -70,15 +70,15 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of a batch; runs that were cancelled, or not begun, are absent."""
+    """The results of a batch. Runs that were cancelled or not started are absent."""
 
     made: Sequence[Made] = ()
     streams: Sequence[bytes] = ()
-    """Arrow IPC: tables of the same name and columns one below the other, for a stream costs more than its rows."""
+    """Arrow IPC streams. Tables of the same name and columns share one, because a stream costs more than its rows."""
     seconds: float = 0.0
-    """From the first run's start to the last one's packing."""
+    """Seconds from the start of the first run to the packing of the last."""
     refused: str = ""
-    """Why the worker runs nothing at all."""
+    """Why the worker makes no run."""
 
     def results(self) -> Iterator[tuple[Made, dict[str, pl.DataFrame]]]:
         """Each run with its tables."""
@@ -88,7 +88,7 @@ class Answer:
 
 
 class _Frames:
-    """A batch's streams, each read once, when a table of it is asked for first."""
+    """The streams of a batch. Each is read once, when the first of its tables is needed."""
 
     def __init__(self, streams: Sequence[bytes]) -> None:
         self._streams = streams
@@ -113,7 +113,7 @@ class _Packing:
         self._places: dict[tuple[str, ...], int] = {}
 
     def add(self, outcome: Outcome, keep: Keep) -> dict[str, Span]:
-        """Takes those of a run's tables in that are kept."""
+        """Adds the tables of a run that are kept."""
         if keep < Keep.TABLES:
             return {}
         import polars as pl
@@ -121,7 +121,7 @@ class _Packing:
         spans = {}
         for name, table in kept_tables(keep, outcome.tables()).items():
             frame = pl.DataFrame(table)
-            # An engine gives a column one type; which columns there are depends on the scenario.
+            # A column always has the same type, but the set of columns depends on the scenario.
             place = self._places.setdefault((name, *frame.columns), len(self._places))
             if place == len(self._frames):
                 self._frames.append([])
@@ -132,7 +132,7 @@ class _Packing:
         return spans
 
     def streams(self) -> list[bytes]:
-        """What travels."""
+        """The streams to send."""
         import polars as pl
 
         streams = []
@@ -145,7 +145,7 @@ class _Packing:
 
 @dataclass
 class _Sessions:
-    """What this worker process runs, and for whom it shall run no more."""
+    """The current runs of this worker process, and the sessions that were cancelled."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     cancelled: set[str] = field(default_factory=set)
@@ -156,7 +156,10 @@ _sessions = _Sessions()
 
 
 async def cancel(session: str) -> None:
-    """Stops the session's runs in this process, and lets none begin. A coroutine, for only such need not be waited for."""
+    """Stops the runs of a session in this process, and starts no more of them.
+
+    It is a coroutine, because dask waits for any other function.
+    """
     with _sessions.lock:
         _sessions.cancelled.add(session)
         for owner, control in _sessions.controls:
@@ -165,7 +168,7 @@ async def cancel(session: str) -> None:
 
 
 def refusal(pickled_engine: bytes, engine_version: str) -> str:
-    """Why this process cannot run for a driver with that engine, or nothing."""
+    """Why this process cannot make runs for a driver with this engine; empty if it can."""
     engine = unpickled_engine(pickled_engine)
     here = f"worker on {socket.gethostname()}"
     if why := engine.available():
@@ -185,7 +188,7 @@ def unpickled_engine(pickled: bytes) -> Engine:
 
 
 def run_batch(batch: Batch) -> Answer:
-    """Runs a batch in a worker. A failed run is told with its reason and does not stop the others."""
+    """Runs a batch in a worker. A failed run is reported with its reason and does not stop the others."""
     if refused := refusal(batch.engine, batch.engine_version):
         return Answer(refused=refused)
     start = time.perf_counter()
@@ -227,7 +230,7 @@ def _make(batch: Batch, order: Order, engine: Engine, control: Control, packing:
         return Made(order.index, None, outcome.suspect, wall_s, outcome.digest, outcome.events, metrics, spans)
     except Cancelled:
         raise
-    # A panic of the engine is no `Exception`, and must not stop the others either.
+    # A panic of the engine is not an `Exception`, and must not stop the other runs either.
     except BaseException as error:
         reason = f"{type(error).__name__}: {error}"
         return Made(order.index, reason, wall_s=time.perf_counter() - start)

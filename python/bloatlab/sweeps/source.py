@@ -1,4 +1,4 @@
-"""Where scenarios come from: an experiment with parameters, or a user's document with paths into it."""
+"""Sources of scenarios: an experiment with parameters, or a user's document with paths into it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bloatlab.sweeps.plan import FilesOf, Measure
 
 
 class ExperimentSource:
-    """An experiment of the catalogue; what is set are its parameters."""
+    """An experiment. Its parameters can be set."""
 
     def __init__(
         self, experiment: Experiment, plugins: AllowedPlugins = NO_PLUGINS, engine: Engine | None = None
@@ -29,17 +29,17 @@ class ExperimentSource:
         self.measure: Measure | None = experiment.measure if experiment.measures else None
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Parameters as they are stored, and the scenario document they make."""
+        """The parameters in the form in which they are stored, and the resulting scenario document."""
         values = self.experiment.resolve(given)
         return {name: plain(value) for name, value in values.items()}, self.experiment.scenario(values)
 
     def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """The experiment's own axes that the user left alone, then the user's."""
+        """The experiment's own axes that the user did not set, then the user's axes."""
         return self.experiment.all_axes(base, given)
 
 
 class ScenarioSource:
-    """A user's scenario; what is set are dotted paths into it."""
+    """A user's scenario. Dotted paths into it can be set."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ScenarioSource:
             plugins: The plugins that it may name.
             engine: What runs it; absent: the simulator.
         """
-        # Before it is copied, which takes a stack as deep as the document.
+        # Checked before the document is copied, because copying needs a stack as deep as the document.
         check(document)
         self.document = document
         self.plugins = plugins
@@ -68,10 +68,10 @@ class ScenarioSource:
         self.name = given if isinstance(given, str) and given else name
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The paths as they are stored, and the document with their values."""
+        """The paths in the form in which they are stored, and the document with their values."""
         document = {"name": self.name, **with_values(self.document, given)}
         return {path: plain(value) for path, value in given.items()}, document
 
     def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
-        """Those given: a document has no axes of its own."""
+        """The given axes, because a document has no axes."""
         return dict(given)

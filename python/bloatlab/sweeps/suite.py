@@ -21,9 +21,9 @@ def plan_all(
     seed: int = 42,
     keep: Keep = Keep.TABLES,
 ) -> tuple[list[PlannedRun], dict[str, Sequence[Any]]]:
-    """The runs of a source, and the axes that they lie on; a suite has none in common.
+    """The runs of a source, and their axes. The members of a suite have no common axes.
 
-    Without a number of replications it is the experiment's where axes of its own are swept, else one.
+    The default number of replications is the experiment's if its own axes are swept, and one otherwise.
 
     Raises:
         ParameterError: A value is not allowed, or a suite's parameter is swept.

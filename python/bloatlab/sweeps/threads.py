@@ -16,15 +16,15 @@ from bloatlab.sweeps.collector import Collector
 from bloatlab.sweeps.plan import PlannedRun
 
 LOOK_EVERY = 0.05
-"""Seconds between two looks at the progress."""
+"""Seconds between two updates of the progress."""
 LAST = 16
-"""Runs left when the writer is hastened."""
+"""Number of remaining runs at which the writer is hastened."""
 TEARDOWN_S = 10.0
 """How long a cancelled run may take to end its processes, seconds."""
 
 
 class Threads:
-    """The executor of one machine."""
+    """The executor for one machine."""
 
     def __init__(self, jobs: int | None = None) -> None:
         """With `jobs` threads; absent: one per CPU core."""
@@ -33,7 +33,7 @@ class Threads:
         self.jobs = jobs or os.cpu_count() or 1
 
     def run(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
-        """Runs all of it and hands each run in as it ends; an interrupt cancels what is under way.
+        """Runs the plan and passes each run to the collector when it ends. An interrupt cancels the current runs.
 
         After an interrupt it waits for the engine's runs to return, for at most `TEARDOWN_S`.
         """
@@ -49,7 +49,8 @@ class Threads:
         try:
             for thread in threads:
                 while thread.is_alive():
-                    # With a timeout even when nobody looks: a signal that another thread receives wakes no endless wait.
+                    # The timeout is always necessary: a signal that another thread receives does not end a wait without
+                    # one.
                     thread.join(LOOK_EVERY)
                     collector.tell(work.under_way())
         except BaseException:
@@ -60,7 +61,7 @@ class Threads:
             raise work.error
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Does nothing, because threads hold no resources."""
 
 
 def _join(threads: Sequence[threading.Thread]) -> None:
@@ -73,7 +74,7 @@ def _join(threads: Sequence[threading.Thread]) -> None:
 
 
 class _Work:
-    """The state the threads share."""
+    """The shared state of the threads."""
 
     def __init__(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
         self.todo = deque(todo)
@@ -123,7 +124,7 @@ class _Work:
             wall_s = time.perf_counter() - start
         except Cancelled:
             return
-        # A panic of the engine is no `Exception`, and must not stop the others either.
+        # A panic of the engine is not an `Exception`, and must not stop the other runs either.
         except BaseException as error:
             # An engine that was told to stop may fail because its processes have ended.
             if not self.stop.is_set():
@@ -140,7 +141,7 @@ class _Work:
             )
 
     def under_way(self) -> float:
-        """Sum of the shares of the runs under way."""
+        """Sum of the completed shares of the current runs."""
         with self.lock:
             return sum(control.progress for control in self.controls)
 

@@ -157,7 +157,7 @@ impl Trajectory {
         let mut scattering = streams.stream("fading");
         let ghz = band.ghz;
         let paths = params.fading.as_ref();
-        let mut course = Self {
+        let mut trajectory = Self {
             ghz,
             budget: params.budget(band),
             walker: Walker::new(&params.mobility, params.position_m),
@@ -175,8 +175,8 @@ impl Trajectory {
             interrupt: Interrupt::default(),
             params: params.clone(),
         };
-        course.line_of_sight = course.sees();
-        course
+        trajectory.line_of_sight = trajectory.sees();
+        trajectory
     }
 
     pub(crate) fn set_interrupt(&mut self, interrupt: &Interrupt) {

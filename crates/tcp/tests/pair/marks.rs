@@ -8,7 +8,7 @@ use bloatlab_tcp::segment::{FIN, SYN};
 use bloatlab_tcp::{Endpoint, TcpConfig};
 use bloatlab_units::Bytes;
 
-use crate::world::{Fate, LONG, RTT, Sent, Sieve, World, at_once};
+use crate::world::{Action, Filter, LONG, RTT, Sent, World, at_once};
 
 const MSS: u64 = 1448;
 
@@ -68,7 +68,7 @@ fn config(ecn: EcnFeedback) -> TcpConfig {
 }
 
 /// Marks data by a pattern with runs of all lengths, and counts the marked payload.
-fn mark(total: Arc<Mutex<u64>>, lose_acks: bool) -> impl FnMut(usize, &Sent) -> Fate {
+fn mark(total: Arc<Mutex<u64>>, lose_acks: bool) -> impl FnMut(usize, &Sent) -> Action {
     let mut state = 1_u64;
     move |end, sent| {
         state = state
@@ -79,14 +79,14 @@ fn mark(total: Arc<Mutex<u64>>, lose_acks: bool) -> impl FnMut(usize, &Sent) -> 
         let data = sent.segment.length > 0 && !sent.segment.has(FIN);
         if end == 0 && data && chance < 6 {
             *total.lock().unwrap() += u64::from(sent.segment.length);
-            return Fate::Mark;
+            return Action::Mark;
         }
         // Not the last ones, after which no ACK updates the counters.
         let early = u64::from(sent.segment.ack) < 900 * MSS && !sent.segment.has(SYN);
         if end == 1 && lose_acks && early && chance < 8 {
-            return Fate::Lose;
+            return Action::Drop;
         }
-        Fate::Pass
+        Action::Forward
     }
 }
 
@@ -106,7 +106,7 @@ fn marked_bytes_come_back_exactly() {
             let cc = Witness::default();
             let mut world = pair([&config; 2], [&cc, &Witness::default()], 1000 * MSS + 7);
             let total = Arc::new(Mutex::new(0));
-            world.sieve = Some(Box::new(mark(total.clone(), lose_acks)));
+            world.filter = Some(Box::new(mark(total.clone(), lose_acks)));
             world.open();
             assert!(world.run(LONG, 1_000_000));
             let stats = world.ends[0].sender.stats;
@@ -148,13 +148,13 @@ fn the_handshake_agrees_on_what_both_ends_know() {
 }
 
 /// Loses the first `count` segments that an end sends.
-fn lose_first(end: usize, mut count: usize) -> Sieve {
+fn lose_first(end: usize, mut count: usize) -> Filter {
     Box::new(move |from, _| {
         if from == end && count > 0 {
             count -= 1;
-            return Fate::Lose;
+            return Action::Drop;
         }
-        Fate::Pass
+        Action::Forward
     })
 }
 
@@ -181,7 +181,7 @@ fn a_repeated_syn_withdraws_the_offer_of_ecn() {
             ..Witness::default()
         });
         let mut world = pair([&config; 2], [&controls[0], &controls[1]], MSS);
-        world.sieve = Some(lose_first(0, lost));
+        world.filter = Some(lose_first(0, lost));
         world.open();
         assert!(world.run(LONG, 1000));
         let syns = world.sent[0].iter().filter(|s| s.segment.has(SYN));
@@ -201,7 +201,7 @@ fn an_offer_that_arrived_counts_though_its_answer_was_lost() {
     let config = config(EcnFeedback::Classic);
     let controls = [Witness::default(), Witness::default()];
     let mut world = pair([&config; 2], [&controls[0], &controls[1]], MSS);
-    world.sieve = Some(lose_first(1, 1));
+    world.filter = Some(lose_first(1, 1));
     world.open();
     assert!(world.run(LONG, 1000));
     let found = controls.map(|cc| cc.notes.lock().unwrap().agreed);
@@ -212,10 +212,10 @@ fn an_offer_that_arrived_counts_though_its_answer_was_lost() {
 fn code_points(config: &TcpConfig, cc: &Witness) -> [Ecn; 4] {
     let mut world = pair([config; 2], [cc; 2], 20 * MSS);
     let mut lost = false;
-    world.sieve = Some(Box::new(move |end, sent| {
+    world.filter = Some(Box::new(move |end, sent| {
         let hit = end == 0 && u64::from(sent.segment.seq) == 1 + 4 * MSS && !lost;
         lost |= hit;
-        if hit { Fate::Lose } else { Fate::Pass }
+        if hit { Action::Drop } else { Action::Forward }
     }));
     world.open();
     assert!(world.run(LONG, 10_000));
@@ -268,10 +268,10 @@ fn the_counters_leave_room_for_sack() {
     };
     let cc = Witness::default();
     let mut world = pair([&config; 2], [&cc; 2], 20 * MSS);
-    world.sieve = Some(Box::new(|end, sent| {
+    world.filter = Some(Box::new(|end, sent| {
         let number = u64::from(sent.segment.seq) / MSS;
         let hole = end == 0 && !sent.again && [3, 6, 9].contains(&number);
-        if hole { Fate::Lose } else { Fate::Pass }
+        if hole { Action::Drop } else { Action::Forward }
     }));
     world.open();
     assert!(world.run(LONG, 10_000));

@@ -5,7 +5,7 @@ use bloatlab_tcp::TcpConfig;
 use bloatlab_tcp::segment::MORE;
 use bloatlab_units::{MICROSECOND, MILLISECOND, Nanos};
 
-use crate::world::{Fate, LONG, RTT, Sent, World, at_once, established, lose};
+use crate::world::{Action, LONG, RTT, Sent, World, at_once, established, lose};
 
 const MSS: u64 = 1448;
 
@@ -15,13 +15,13 @@ fn sends(config: &TcpConfig, window: u32, rtt: Nanos, apart: Nanos) -> World {
     let mut world = World::clean(config, &cc, rtt / 2);
     world.application(0, &at_once(100_000_000));
     let mut free = 0;
-    world.sieve = Some(Box::new(move |end, sent| {
+    world.filter = Some(Box::new(move |end, sent| {
         if end == 1 || !sent.has_data() {
-            return Fate::Pass;
+            return Action::Forward;
         }
         let held = free.max(sent.at) - sent.at;
         free = sent.at + held + apart;
-        Fate::Delay(held)
+        Action::Delay(held)
     }));
     world.open();
     world.run(100 * MILLISECOND, 100_000);
@@ -79,7 +79,7 @@ fn what_was_joined_and_has_lost_its_end_is_acknowledged_after_a_millisecond() {
     };
     let mut world = established(&config, 5 * MSS);
     let mut data = 0;
-    world.sieve = Some(lose(move |end, sent| {
+    world.filter = Some(lose(move |end, sent| {
         data += usize::from(end == 0 && sent.has_data());
         end == 0 && sent.has_data() && (data == 4 || data == 5)
     }));

@@ -5,7 +5,7 @@ use bloatlab_tcp::segment::{CWR, ECE, SYN};
 use bloatlab_tcp::{LossDetection, Pacing, Reduction, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
 
-use crate::world::{Fate, LONG, RTT, World, Write, at_once, established, lose, reno};
+use crate::world::{Action, LONG, RTT, World, Write, at_once, established, lose, reno};
 
 const MSS: u64 = 1448;
 
@@ -17,7 +17,7 @@ fn gaps(times: &[Nanos]) -> Vec<Nanos> {
 fn syns_back_off_and_are_given_up() {
     // RFC 6298 section 5.5-5.7; Linux's tcp_syn_retries: 6.
     let mut world = established(&TcpConfig::default(), MSS);
-    world.sieve = Some(Box::new(|_, _| Fate::Lose));
+    world.filter = Some(Box::new(|_, _| Action::Drop));
     world.open();
     assert!(world.run(LONG, 1000));
     let times: Vec<Nanos> = world.sent[0].iter().map(|s| s.at).collect();
@@ -33,7 +33,7 @@ fn the_retransmission_timeout_doubles_up_to_its_limit() {
         ..TcpConfig::default()
     };
     let mut world = established(&config, MSS);
-    world.sieve = Some(lose(|end, sent| end == 0 && sent.segment.length > 0));
+    world.filter = Some(lose(|end, sent| end == 0 && sent.segment.length > 0));
     world.open();
     assert!(world.run(800 * SECOND, 10_000));
     let times: Vec<Nanos> = world.data(0).map(|s| s.at).collect();
@@ -100,7 +100,7 @@ fn a_lost_tail_is_probed_before_the_timeout() {
         };
         let mut world = established(&config, 10 * MSS);
         let mut lost = 0;
-        world.sieve = Some(lose(move |end, sent| {
+        world.filter = Some(lose(move |end, sent| {
             let last = end == 0 && sent.has_data() && sent.segment.seq as u64 > 8 * MSS && lost < 2;
             lost += usize::from(last);
             last
@@ -127,7 +127,7 @@ fn a_lost_retransmission_waits_for_no_more_than_the_timeout() {
         };
         let mut world = established(&config, 3_000_000);
         let mut seen = 0;
-        world.sieve = Some(lose(move |end, sent| {
+        world.filter = Some(lose(move |end, sent| {
             // The first transmission and the first retransmission of the fifth segment.
             let hit = end == 0 && u64::from(sent.segment.seq) == 1 + 4 * MSS && seen < 2;
             seen += usize::from(hit);
@@ -185,15 +185,15 @@ fn a_loss_and_marks_of_one_window_reduce_it_once() {
     for marked in [11, 25] {
         let mut world = established(&config, 100 * MSS);
         let mut lost = false;
-        world.sieve = Some(Box::new(move |end, sent| {
+        world.filter = Some(Box::new(move |end, sent| {
             let is = |n: u64| end == 0 && u64::from(sent.segment.seq) == 1 + n * MSS;
             if is(20) && !lost {
                 lost = true;
-                Fate::Lose
+                Action::Drop
             } else if is(marked) {
-                Fate::Mark
+                Action::Mark
             } else {
-                Fate::Pass
+                Action::Forward
             }
         }));
         world.open();
@@ -238,7 +238,7 @@ fn an_ack_that_a_retransmission_brought_is_no_rtt_sample() {
     };
     let mut world = established(&config, 2 * MSS);
     let mut answers = 0;
-    world.sieve = Some(lose(move |end, sent| {
+    world.filter = Some(lose(move |end, sent| {
         let answer = end == 1 && !sent.segment.has(SYN);
         answers += usize::from(answer);
         answer && answers == 1
@@ -345,7 +345,7 @@ fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
         };
         let mut world = established(&config, 100 * MSS);
         let mut lost = false;
-        world.sieve = Some(lose(move |end, sent| {
+        world.filter = Some(lose(move |end, sent| {
             let hit = end == 0 && sent.segment.seq == 1 && sent.segment.length > 0 && !lost;
             lost |= hit;
             hit
@@ -377,7 +377,7 @@ fn in_linux_a_loss_during_recovery_is_a_new_episode_though_it_was_repeated() {
         let mut world = established(&config, 300 * MSS);
         let first = 1 + 4 * MSS as u32;
         let (mut repeated, mut fresh) = (0, 0);
-        world.sieve = Some(lose(move |end, sent| {
+        world.filter = Some(lose(move |end, sent| {
             if end != 0 || sent.segment.length == 0 {
                 return false;
             }

@@ -5,7 +5,7 @@ use bloatlab_tcp::segment::SYN;
 use bloatlab_tcp::{State, TcpConfig};
 use bloatlab_units::{MILLISECOND, Nanos};
 
-use crate::world::{Fate, LONG, RTT, Sent, World, at_once};
+use crate::world::{Action, LONG, RTT, Sent, World, at_once};
 
 const MSS: u64 = 1448;
 /// When the path misbehaves: after a few windows in slow start.
@@ -20,11 +20,11 @@ fn config(undo: bool, frto: bool) -> TcpConfig {
     }
 }
 
-fn world(config: &TcpConfig, fate: impl Fn(usize, &Sent) -> Fate + 'static) -> World {
+fn world(config: &TcpConfig, action: impl Fn(usize, &Sent) -> Action + 'static) -> World {
     let reno = CcConfig::Reno(Default::default());
     let mut world = World::clean(config, &reno, RTT / 2);
     world.application(0, &at_once(3_000_000));
-    world.sieve = Some(Box::new(fate));
+    world.filter = Some(Box::new(action));
     world.open();
     world
 }
@@ -32,9 +32,9 @@ fn world(config: &TcpConfig, fate: impl Fn(usize, &Sent) -> Fate + 'static) -> W
 /// Window and threshold before the path misbehaves and long after, and the sender's counters.
 fn before_and_after(
     config: &TcpConfig,
-    fate: impl Fn(usize, &Sent) -> Fate + 'static,
+    action: impl Fn(usize, &Sent) -> Action + 'static,
 ) -> (u64, u64, World) {
-    let mut world = world(config, fate);
+    let mut world = world(config, action);
     assert!(world.run(SPIKE - 1, 100_000));
     let before = world.ends[0].sender.window.cwnd;
     assert!(world.run(SPIKE + 1500 * MILLISECOND, 100_000));
@@ -53,8 +53,8 @@ fn a_delay_longer_than_the_timeout_costs_nothing() {
     // The path stalls for half a second and then delivers in order. The first ACK echoes a timestamp from before the retransmission (RFC 3522).
     let still = 500 * MILLISECOND;
     let late = move |end: usize, sent: &Sent| match in_spike(sent, still) {
-        true if end == 0 => Fate::Delay(SPIKE + still - sent.at),
-        _ => Fate::Pass,
+        true if end == 0 => Action::Delay(SPIKE + still - sent.at),
+        _ => Action::Forward,
     };
     let (before, ssthresh, with) = before_and_after(&config(true, true), late);
     let stats = with.ends[0].sender.stats;
@@ -79,8 +79,8 @@ fn lost_acks_are_not_lost_data() {
     // All ACKs of three round trips are lost. The ACK of the retransmission reports that everything arrived (RFC 5682 step 3b), and that the
     // retransmission was a duplicate.
     let mute = |end: usize, sent: &Sent| match in_spike(sent, 3 * RTT) {
-        true if end == 1 => Fate::Lose,
-        _ => Fate::Pass,
+        true if end == 1 => Action::Drop,
+        _ => Action::Forward,
     };
     for frto in [true, false] {
         let (_, ssthresh, world) = before_and_after(&config(true, frto), mute);
@@ -101,9 +101,9 @@ fn a_late_segment_is_not_lost() {
             && !sent.again
         {
             first.set(sent.segment.seq);
-            return Fate::Delay(15 * MILLISECOND);
+            return Action::Delay(15 * MILLISECOND);
         }
-        Fate::Pass
+        Action::Forward
     };
     let (_, ssthresh, world) = before_and_after(&config(true, true), late);
     let sender = &world.ends[0].sender;
@@ -119,9 +119,9 @@ fn reductions_after_real_losses_are_kept() {
         // One segment, or all of a round trip.
         let lossy = move |end: usize, sent: &Sent| {
             if end == 0 && !sent.again && in_spike(sent, length.max(1)) {
-                return Fate::Lose;
+                return Action::Drop;
             }
-            Fate::Pass
+            Action::Forward
         };
         let (before, ssthresh, world) = before_and_after(&config(true, true), lossy);
         let stats = world.ends[0].sender.stats;
@@ -136,8 +136,8 @@ fn after_a_timeout_new_data_goes_first() {
     // RFC 5682 step 2b: the ACK of the retransmission releases two new segments. Their SACKs show that the rest was lost, and it is retransmitted.
     for frto in [true, false] {
         let lossy = |end: usize, sent: &Sent| match end == 0 && !sent.again && in_spike(sent, RTT) {
-            true => Fate::Lose,
-            false => Fate::Pass,
+            true => Action::Drop,
+            false => Action::Forward,
         };
         let (_, _, world) = before_and_after(&config(true, frto), lossy);
         let repeat = world.data(0).position(|s| s.again).unwrap();

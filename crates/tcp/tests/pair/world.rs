@@ -56,23 +56,23 @@ enum Event {
 
 /// What is done to one segment, in addition to what the path does to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    Pass,
-    Lose,
+pub enum Action {
+    Forward,
+    Drop,
     Mark,
     /// Arrives this much later.
     Delay(Nanos),
 }
 
 /// Decides what happens to a segment that this end sends.
-pub type Sieve = Box<dyn FnMut(usize, &Sent) -> Fate>;
+pub type Filter = Box<dyn FnMut(usize, &Sent) -> Action>;
 
 /// The pair and everything observed about it.
 pub struct World {
     pub now: Nanos,
     pub ends: [Endpoint; 2],
     pub ways: [Way; 2],
-    pub sieve: Option<Sieve>,
+    pub filter: Option<Filter>,
     /// The segments that each end sent.
     pub sent: [Vec<Sent>; 2],
     pub delivered: [u64; 2],
@@ -101,7 +101,7 @@ impl World {
             now: 0,
             ends: [end("a"), end("b")],
             ways,
-            sieve: None,
+            filter: None,
             sent: [Vec::new(), Vec::new()],
             delivered: [0; 2],
             written: [0; 2],
@@ -254,25 +254,25 @@ impl World {
 
     fn transfer(&mut self, end: usize, sent: Sent) {
         let way = self.ways[end];
-        let fate = self
-            .sieve
+        let action = self
+            .filter
             .as_mut()
-            .map_or(Fate::Pass, |sieve| sieve(end, &sent));
-        if fate == Fate::Lose || self.rng.chance(way.loss) {
+            .map_or(Action::Forward, |filter| filter(end, &sent));
+        if action == Action::Drop || self.rng.chance(way.loss) {
             self.lost += 1;
             return;
         }
         let copies = 1 + usize::from(self.rng.chance(way.duplicated));
         for _ in 0..copies {
             let mut at = self.now + way.delay;
-            if let Fate::Delay(more) = fate {
+            if let Action::Delay(more) = action {
                 at += more;
             }
             if self.rng.chance(way.reordered) {
                 at += self.rng.below(2 * way.delay + 1);
             }
             let capable = sent.ecn != Ecn::NotEct;
-            let marked = capable && (fate == Fate::Mark || self.rng.chance(way.marked));
+            let marked = capable && (action == Action::Mark || self.rng.chance(way.marked));
             let ecn = if marked { Ecn::Ce } else { sent.ecn };
             self.under_way.push((sent.segment, ecn));
             let index = self.under_way.len() - 1;
@@ -306,12 +306,12 @@ pub fn reno() -> CcConfig {
 }
 
 /// Loses the segments for which the rule holds.
-pub fn lose(mut rule: impl FnMut(usize, &Sent) -> bool + 'static) -> Sieve {
+pub fn lose(mut rule: impl FnMut(usize, &Sent) -> bool + 'static) -> Filter {
     Box::new(move |end, sent| {
         if rule(end, sent) {
-            Fate::Lose
+            Action::Drop
         } else {
-            Fate::Pass
+            Action::Forward
         }
     })
 }

@@ -1,6 +1,6 @@
 """Results at a URL: a store in a staging directory of this machine, mirrored to what fsspec reaches.
 
-SQLite can live neither on an object store nor safely on a network filesystem, so nobody opens it there.
+SQLite does not work on an object store, and is not safe on a network filesystem, so the database is never opened there.
 """
 
 from bloatlab.store.remote.location import Place, is_url, local, place, shown

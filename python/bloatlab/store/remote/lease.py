@@ -1,4 +1,4 @@
-"""One driver at a time on a URL: a lock object that expires unless its holder renews it."""
+"""The lock of a URL, for one driver at a time. It is an object that expires unless its holder renews it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Lease:
         """Takes the lock. The caller must hold the lock of the staging directory.
 
         Raises:
-            StoreError: Another driver holds it; the text says who and until when.
+            StoreError: Another driver holds it. The text says which one, and until when.
         """
         if not self._objects.create(LOCK, self._body()):
             found = self._read(LOCK)

@@ -13,27 +13,27 @@ from bloatlab.store import layout
 from bloatlab.store.remote.secrets import has_secrets, without_secrets
 
 STATE = ".mirror.json"
-"""In a staging directory: which URL it mirrors, and how far the two agree."""
+"""File in a staging directory: the URL that it mirrors, and how far the two agree."""
 
 Place = Path | str
-"""A directory, or a URL as `s3://bucket/path`."""
+"""A directory, or a URL such as `s3://bucket/path`."""
 
 _given: dict[Path, str] = {}
-"""URLs with secrets, by their staging directories: only this process knows them."""
+"""URLs with secrets, by staging directory. They are only in the memory of this process."""
 
 
 def is_url(place: Place) -> bool:
-    """Whether it is a URL and no path."""
+    """Whether a text is a URL and not a path."""
     return isinstance(place, str) and "://" in place
 
 
 def place(text: str) -> Place:
-    """What a text names: a URL as it is, else a path."""
+    """Reads a text: a URL stays unchanged, anything else is a path."""
     return text if is_url(text) else Path(text)
 
 
 def cache() -> Path:
-    """Where staging directories are: `BLOATLAB_CACHE`, or `bloatlab` in the user's cache."""
+    """The directory of all staging directories: `BLOATLAB_CACHE`, or `bloatlab` in the user's cache."""
     if given := os.environ.get("BLOATLAB_CACHE"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bloatlab"
@@ -50,7 +50,7 @@ def normal(url: str) -> str:
 
 
 def local(place: Place) -> Path:
-    """The directory of this machine: the place itself, or the staging directory of a URL, made if there is none.
+    """The directory on this machine: the place itself, or the staging directory of a URL, created if necessary.
 
     Raises:
         StoreError: The cache cannot be written.
@@ -75,7 +75,7 @@ def local(place: Place) -> Path:
 
 
 def shown(directory: Place) -> str:
-    """What a user calls it: the URL (of a staging directory too) without its secrets, else the path."""
+    """The name for messages: the URL without its secrets, also for a staging directory; otherwise the path."""
     if is_url(directory):
         return without_secrets(str(directory))
     state = read_state(Path(directory))
@@ -86,7 +86,7 @@ def url_of(directory: Path, state: dict[str, object]) -> str:
     """The whole URL of a staging directory.
 
     Raises:
-        StoreError: It held a password or a key, which is not stored, and this process was not given it.
+        StoreError: It had a password or a key, which is not stored and was not given to this process.
     """
     if state.get("secrets") and directory not in _given:
         raise StoreError(f"{state['url']}: its password or key is not stored; give the whole URL")
@@ -94,7 +94,7 @@ def url_of(directory: Path, state: dict[str, object]) -> str:
 
 
 def read_state(directory: Path) -> dict[str, object] | None:
-    """What a staging directory knows of its URL; `None`: it is an ordinary directory.
+    """The state of a staging directory; `None` for an ordinary directory.
 
     Raises:
         StoreError: The state is damaged.
@@ -113,12 +113,12 @@ def read_state(directory: Path) -> dict[str, object] | None:
 
 
 def write_state(directory: Path, state: dict[str, object]) -> None:
-    """Writes it whole or not at all, for its owner alone to read."""
+    """Writes the state completely or not at all. Only its owner may read it."""
     write_private(directory / STATE, json.dumps(state, indent=1) + "\n")
 
 
 def write_private(path: Path, text: str) -> None:
-    """Writes a file that only its owner may read, whole or not at all."""
+    """Writes a file completely or not at all. Only its owner may read it."""
     temporary = layout.temporary(path.parent)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:

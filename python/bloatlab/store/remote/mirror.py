@@ -1,8 +1,8 @@
-"""A staging directory and its URL: what is finished goes up, what is wanted comes down.
+"""Mirrors a staging directory and its URL: uploads finished runs, and downloads what a reader needs.
 
-What is at the URL is a results directory like any other. Parts are immutable and go up once; then a snapshot of the database,
-which names only parts that are up, takes the place of the one before, whole; then parts that it does not name are removed. So
-whoever reads sees one state or the next, wherever a driver dies.
+The URL holds an ordinary results directory. Parts are immutable and are uploaded once. Then a snapshot of the database,
+which only names uploaded parts, replaces the previous one completely. Then parts that it does not name are removed. So
+a reader sees one state or the next, at whatever point a driver dies.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from bloatlab.store.remote.objects import Objects
 PUSH_EVERY = 30.0
 """Seconds between two pushes while runs are made."""
 WAIT_S = 20.0
-"""What a reader waits for another that pulls the same results, seconds."""
+"""Seconds that a reader waits for another reader that pulls the same results."""
 PUBLISHED = ".published.json"
-"""In a staging directory: size and time of each file beside the store as it was uploaded last."""
+"""File in a staging directory: size and time of each additional file when it was last uploaded."""
 _log = logging.getLogger("bloatlab")
 
 
@@ -68,7 +68,7 @@ class Mirror:
     # Reading
 
     def pull(self) -> None:
-        """Brings the database up to date, unless somebody on this machine writes or pulls at the moment.
+        """Updates the database, unless another process of this machine writes or pulls at the moment.
 
         Raises:
             StoreError: The URL cannot be read.
@@ -92,10 +92,10 @@ class Mirror:
             return
 
     def fetch(self, parts: Iterable[str]) -> None:
-        """Downloads the parts that are not here, each whole.
+        """Downloads the missing parts, each completely.
 
         Raises:
-            FileNotFoundError: One is gone, or may be half gone, as there is a newer state, which may not need it.
+            FileNotFoundError: A part is gone or incomplete, because there is a newer state, which may not need it.
             StoreError: The URL cannot be read.
         """
         local = self.directory / PARTS
@@ -113,7 +113,7 @@ class Mirror:
             try:
                 mark(temporary)
                 self._objects.get(names, [temporary / name.rpartition("/")[2] for name in names])
-                # Parts are removed only once another database is there.
+                # Parts are only removed after another database was uploaded.
                 if self._objects.token(DATABASE) != self._state.get("token"):
                     raise FileNotFoundError(f"{self.url}/{PARTS}/{part}")
                 # Another process may have fetched it meanwhile.
@@ -123,7 +123,7 @@ class Mirror:
                 layout.remove_part(temporary)
 
     def fetch_files(self) -> None:
-        """Downloads the files that runs left and that are not here."""
+        """Downloads the missing additional files of runs."""
         found = [name.split("/") for name in self._objects.find(FILES) if TEMPORARY not in name]
         paths = {"/".join(way): layout.file_path(self.directory, way[1]) for way in found if len(way) == 2}
         missing = {name: path for name, path in paths.items() if not path.exists()}
@@ -131,7 +131,7 @@ class Mirror:
             self._objects.get(list(missing), list(missing.values()))
 
     def _refresh(self) -> None:
-        """Takes over the database at the URL if it is not the one known; call it holding the directory's lock."""
+        """Takes over the database at the URL if it is new. The caller must hold the lock of the directory."""
         token = self._objects.token(DATABASE)
         database = self.directory / DATABASE
         if token is None:
@@ -150,7 +150,7 @@ class Mirror:
             digest = _digest(temporary)
             known = (self._state.get("digest"), self._state.get("pushing"))
             if digest in known and database.exists():
-                # What this directory pushed itself, though it did not live to note that.
+                # This directory pushed it itself, but its process was killed before it recorded that.
                 self._note(token=token, digest=digest)
                 return
             if self._state.get("dirty"):
@@ -163,7 +163,7 @@ class Mirror:
             temporary.unlink(missing_ok=True)
 
     def _set_aside(self, why: str) -> None:
-        """Keeps results that never went up as an ordinary directory beside this one."""
+        """Keeps results that were never uploaded, as an ordinary directory next to this one."""
         if not (self.directory / DATABASE).exists():
             return
         aside = self.directory.with_name(f"{self.directory.name}-aside-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
@@ -177,7 +177,7 @@ class Mirror:
     # Writing
 
     def begin(self) -> None:
-        """Takes the URL for this process and brings the directory up to date; call it holding the directory's lock.
+        """Locks the URL for this process and updates the directory. The caller must hold the lock of the directory.
 
         Raises:
             StoreError: Another driver writes there, or the URL cannot be read or written.
@@ -189,7 +189,7 @@ class Mirror:
             self._refuse_other()
             self._up = {name: size for name, size in self._objects.find(PARTS).items() if _part_of(name) is not None}
             if self._is_older():
-                # Its conversion adds to every part.
+                # The conversion adds files to every part.
                 self.fetch({part for name in self._up if (part := _part_of(name)) is not None})
             self._note(dirty=True)
         except BaseException:
@@ -197,7 +197,7 @@ class Mirror:
             raise
 
     def _refuse_other(self) -> None:
-        """Refuses a URL under which there is something, but no store."""
+        """Refuses a URL that holds files but no store."""
         if self._objects.token(DATABASE) is not None:
             return
         other = [name for name in self._objects.find("") if not _is_ours(name)]
@@ -212,7 +212,7 @@ class Mirror:
             return version_of(connection) < VERSION
 
     def start(self, failed: Callable[[StoreError], None]) -> None:
-        """Pushes every while from now on; tells when this process has lost the URL to another."""
+        """Starts to push at intervals. Calls `failed` if another process takes the URL over."""
 
         def work() -> None:
             while not self._stop.wait(PUSH_EVERY):
@@ -230,7 +230,7 @@ class Mirror:
         self._thread.start()
 
     def push(self) -> None:
-        """Brings the URL up to date.
+        """Updates the URL.
 
         Raises:
             StoreError: It cannot be written, or another driver has taken it.
@@ -248,13 +248,13 @@ class Mirror:
         if digest != self._state.get("digest"):
             for part in sorted(named):
                 self._push_part(part)
-            # Noted before, so that a directory whose driver dies here knows its own snapshot when it sees it.
+            # Recorded before the upload, so that a directory whose driver dies here recognizes its own snapshot.
             self._note(pushing=digest)
             self._lease.renew(now=True)
             self._objects.put(snapshot, DATABASE)
             self._note(token=self._objects.token(DATABASE), digest=digest, pushing=None)
         unnamed = [name for name in self._up if _part_of(name) not in named]
-        # Only parts that carry our mark; it goes last.
+        # Only parts with the mark of bloatlab are removed. The mark is removed last.
         marked = {_part_of(name) for name in unnamed if _is_mark(name)}
         self._objects.remove(sorted((name for name in unnamed if _part_of(name) in marked), key=_is_mark))
         for unneeded in marked:
@@ -264,7 +264,7 @@ class Mirror:
     def _push_part(self, part: str) -> None:
         directory = self.directory / PARTS / part
         if not directory.is_dir() and any(name.split("/")[1] == part for name in self._up):
-            # It was pushed from elsewhere, and nobody here has asked for it.
+            # It was pushed from another machine, and was not needed here.
             return
         if not directory.is_dir():
             raise StoreError(f"{directory}: a part of the store is missing")
@@ -276,7 +276,7 @@ class Mirror:
                 self._up[name] = size
 
     def publish(self) -> None:
-        """Uploads what is beside the database and its parts and has changed: report pages, files of runs, exports."""
+        """Uploads changed files outside the database and the parts: report pages, files of runs, exports."""
         notes = self.directory / PUBLISHED
         published: dict[str, list[int]] = json.loads(notes.read_bytes()) if notes.exists() else {}
         for path in sorted(self.directory.rglob("*")):
@@ -292,16 +292,16 @@ class Mirror:
         write_private(notes, json.dumps(published))
 
     def stop(self) -> None:
-        """Pushes no more by itself; before parts are merged, for a push may be reading them."""
+        """Stops pushing at intervals. Necessary before parts are merged, because a push may be reading them."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
 
     def finish(self, complete: bool) -> None:
-        """Pushes the rest, if the store is `complete`, and gives the URL up; call it once the database is closed.
+        """Pushes the rest, if the store is `complete`, and releases the URL. The database must be closed before.
 
         Raises:
-            StoreError: The rest cannot be pushed; it is kept here, and the same command pushes it.
+            StoreError: The rest cannot be pushed. It is kept here, and the same command pushes it.
         """
         self.stop()
         try:
@@ -327,7 +327,10 @@ class Mirror:
 
 
 def _snapshot(directory: Path, target: Path) -> set[str]:
-    """Copies the database as it is at one moment, while it may be written; the parts that it names."""
+    """Copies a consistent state of the database, which may be written meanwhile.
+
+    Returns the parts that the copy names.
+    """
     target.unlink(missing_ok=True)
     uri = f"file:{quote(str(directory / DATABASE))}?mode=ro"
     with (
@@ -336,13 +339,13 @@ def _snapshot(directory: Path, target: Path) -> set[str]:
         contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy,
     ):
         source.backup(copy)
-        # One file, which opens where nothing can be written beside it.
+        # A single file, which can be opened where no other file can be written.
         copy.execute("PRAGMA journal_mode = DELETE")
         return {part for (part,) in copy.execute("SELECT part FROM parts")}
 
 
 def _part_of(name: str) -> str | None:
-    """The part that a file at a URL belongs to, if its name has our form: `parts/PART/FILE`."""
+    """The part that a file at a URL belongs to, if its name is valid: `parts/PART/FILE`."""
     way = name.split("/")
     if len(way) != 3 or way[0] != PARTS or not layout.is_part(way[1]) or not layout.is_in_part(way[2]):
         return None
@@ -354,7 +357,7 @@ def _is_mark(name: str) -> bool:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether a file at a URL without a database may be what a killed driver left there."""
+    """Whether a file at a URL without a database may be a leftover of a killed driver."""
     return _part_of(name) is not None or name == LOCK or TEMPORARY in name
 
 

@@ -1,4 +1,7 @@
-"""Files under a URL through fsspec: each seen whole or not at all, and every error on one line."""
+"""Access to files under a URL through fsspec.
+
+Each file is visible completely or not at all, and every error is one line.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from bloatlab.errors import StoreError
 from bloatlab.store.remote.secrets import has_secrets, scrubbed, without_secrets
 
 WHOLE = frozenset({"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "adl", "oci", "oss", "memory"})
-"""Protocols whose objects appear whole; elsewhere a file is written under another name and renamed."""
+"""Protocols on which an object appears completely. On others, a file is written under another name and renamed."""
 TEMPORARY = ".tmp-"
 _CHANGES = (
     "ETag",
@@ -27,14 +30,14 @@ _CHANGES = (
     "created",
     "size",
 )
-"""What fsspec's filesystems say of a file that changes when it does; each says some of it."""
+"""Details that change when a file changes. Each filesystem of fsspec gives some of them."""
 
 
 class Objects:
     """The files under a URL, by their path within it."""
 
     def __init__(self, url: str) -> None:
-        """Raises `StoreError` when nothing here reaches such a URL."""
+        """Raises `StoreError` if no installed package supports the URL."""
         self._whole_url = url
         self.url = without_secrets(url)
         """What may be shown."""
@@ -49,7 +52,7 @@ class Objects:
         self._whole = bool(WHOLE & set([protocols] if isinstance(protocols, str) else protocols))
 
     def token(self, name: str) -> str | None:
-        """Something that changes when the file does; `None` if there is none."""
+        """A stamp that changes when the file changes; `None` if there is no file."""
         with self._clear():
             self._fs.invalidate_cache()
             try:
@@ -59,7 +62,7 @@ class Objects:
         return json.dumps({key: str(about[key]) for key in _CHANGES if key in about})
 
     def read(self, name: str) -> bytes | None:
-        """A small file, or `None`."""
+        """The contents of a small file; `None` if there is none."""
         with self._clear():
             self._fs.invalidate_cache()
             try:
@@ -69,7 +72,7 @@ class Objects:
         return data
 
     def create(self, name: str, data: bytes) -> bool:
-        """Writes a small file that must not be there yet; false if it is."""
+        """Creates a small file. Returns false if it exists."""
         with self._clear():
             self._make_parent(name)
             try:
@@ -84,14 +87,14 @@ class Objects:
             self._fs.pipe_file(path, data)
 
     def put(self, source: Path, name: str) -> None:
-        """Uploads a file; raises `FileNotFoundError` when the source is gone."""
+        """Uploads a file. Raises `FileNotFoundError` if the source is gone."""
         if not source.exists():
             raise FileNotFoundError(source)
         with self._clear(), self._landing(name) as path:
             self._fs.put_file(str(source), path)
 
     def get(self, names: Sequence[str], targets: Sequence[Path]) -> None:
-        """Downloads files; raises `FileNotFoundError` when one is gone."""
+        """Downloads files. Raises `FileNotFoundError` if one is gone."""
         for target in targets:
             target.parent.mkdir(parents=True, exist_ok=True)
         with self._clear(gone=True):
@@ -105,13 +108,13 @@ class Objects:
         return {path.removeprefix(self._root).lstrip("/"): int(about["size"] or 0) for path, about in found.items()}
 
     def remove(self, names: Sequence[str]) -> None:
-        """Removes files; one that is gone already is no error."""
+        """Removes files. A file that is already gone is not an error."""
         for name in names:
             with self._clear(), contextlib.suppress(FileNotFoundError):
                 self._fs.rm_file(self._at(name))
 
     def prune(self, directory: str) -> None:
-        """Removes an empty directory, where there are directories."""
+        """Removes an empty directory, if the filesystem has directories."""
         if not self._whole:
             with contextlib.suppress(Exception):
                 self._fs.rmdir(self._at(directory))
@@ -120,13 +123,13 @@ class Objects:
         return f"{self._root}/{name}" if name else self._root
 
     def _make_parent(self, name: str) -> None:
-        # A bucket is not made by the way.
+        # A bucket is not created implicitly.
         if not self._whole:
             self._fs.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
 
     @contextlib.contextmanager
     def _landing(self, name: str) -> Iterator[str]:
-        """Where to write so that the file appears whole."""
+        """The path to write to, so that the file appears completely."""
         if self._whole:
             yield self._at(name)
             return
@@ -138,7 +141,7 @@ class Objects:
 
     @contextlib.contextmanager
     def _clear(self, gone: bool = False) -> Iterator[None]:
-        """One line for whatever goes wrong; with `gone` a missing file is the caller's affair."""
+        """Turns any error into one line. With `gone`, a missing file is left to the caller."""
         try:
             yield
         except StoreError:
@@ -147,6 +150,7 @@ class Objects:
             if gone and isinstance(error, FileNotFoundError):
                 raise
             text = " ".join(str(error).split()) or type(error).__name__
-            # What a library says may hold the URL with its key; neither the message nor the chain of causes shows that.
+            # The message of a library may contain the URL with its key. Neither the message nor the chain of causes may
+            # show it.
             cause = None if has_secrets(self._whole_url) else error
             raise StoreError(f"{self.url}: {scrubbed(text, self._whole_url)}") from cause

@@ -8,16 +8,16 @@ from urllib.parse import unquote
 HIDDEN = "***"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^\s'\"<>]+")
 _SHORTEST = 3
-"""Characters of a secret that is looked for in a message; a shorter one would be found in ordinary words."""
+"""Shortest secret that is searched for in messages. A shorter one would be found in ordinary words."""
 
 
 def without_secrets(text: str) -> str:
-    """A text in which every URL has lost its passwords, and the values of its query and of its fragment."""
+    """The text, with the passwords, query values and fragment values of every URL removed."""
     return _URL.sub(lambda match: _pieces(match.group())[0], text)
 
 
 def scrubbed(text: str, url: str) -> str:
-    """A text, such as the message of a library, in which neither a secret of this URL nor one of another URL is left."""
+    """The text, such as the message of a library, without the secrets of this URL or of any other."""
     found = {form for secret in _pieces(url)[1] for form in (secret, unquote(secret)) if len(form) >= _SHORTEST}
     for secret in sorted(found, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
@@ -25,7 +25,7 @@ def scrubbed(text: str, url: str) -> str:
 
 
 def has_secrets(url: str) -> bool:
-    """Whether a URL holds anything that is not stored."""
+    """Whether a URL has secrets, which are not stored."""
     return without_secrets(url) != url
 
 
@@ -34,7 +34,7 @@ def _pieces(url: str) -> tuple[str, list[str]]:
     scheme, _, rest = url.partition("://")
     place, mark, tail = _split(rest)
     secrets: list[str] = []
-    # A key may hold a slash: what comes before the last @ is the user, wherever it stands.
+    # A key may contain a slash, so everything before the last @ is the user.
     user, at, where = place.rpartition("@")
     if at and (":" in user or scheme.lower() in ("http", "https")):
         secrets += [piece for piece in user.split(":", 1) if piece]
@@ -50,6 +50,6 @@ def _pieces(url: str) -> tuple[str, list[str]]:
 
 
 def _split(rest: str) -> tuple[str, str, str]:
-    """What follows the scheme, at its query or fragment."""
+    """Splits the part after the scheme at its query or fragment."""
     found = re.search("[?#]", rest)
     return (rest, "", "") if found is None else (rest[: found.start()], found.group(), rest[found.end() :])

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from bloatlab.experiments.base import Cases, Claim
-from bloatlab.experiments.laws.parts import MSS, Document, Value, bottleneck, fifo, flow, mean, share
+from bloatlab.experiments.behaviour.parts import MSS, Document, Value, bottleneck, fifo, flow, mean, share
 
 WITHIN = 0.1
 """Tolerance of a tenth; the sources state none. Delayed ACKs would reduce Reno's window to 0.71."""

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from bloatlab.experiments.base import Claim
-from bloatlab.experiments.laws.parts import Document, bottleneck, link, packets
+from bloatlab.experiments.behaviour.parts import Document, bottleneck, link, packets
 
 DC_RATE, DC_RTT, THRESHOLD = 1000.0, 100e-6, 20
 """Alizadeh 2010: 20 packets at 1 Gbit/s."""

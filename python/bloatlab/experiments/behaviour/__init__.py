@@ -7,23 +7,23 @@ from typing import Any, ClassVar
 
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.base import Claim, Experiment
-from bloatlab.experiments.laws import response, sharing, standing
+from bloatlab.experiments.behaviour import response, sharing, standing
 from bloatlab.experiments.parameters import Parameter
 
 CASES = {**response.CASES, **sharing.CASES, **standing.CASES}
 
 
-class CongestionControlLaws(Experiment):
+class CongestionControlBehaviour(Experiment):
     """One case per published statement; a claim reads one case or several."""
 
-    name = "congestion-control-laws"
+    name = "congestion-control-behaviour"
     title = "Published behaviour of congestion controls"
     summary = (
         "Papers and RFCs state the window of Reno and CUBIC for a loss rate, BBR's data in flight and its share beside "
         "CUBIC, to which flows LEDBAT yields, and the queues of DCTCP, Prague, Vegas and Copa. Each statement is a "
         "claim."
     )
-    source = "RFC 9438, RFC 6817, RFC 9332, Mathis 1997, Padhye 1998 and others, a source a claim"
+    source = "RFC 9438, RFC 6817, RFC 9332, Mathis 1997, Padhye 1998 and others, with a source for each claim"
     compared = ("case",)
     figures = ("time_series", "operating_point", "queue_distribution")
     parameters = (

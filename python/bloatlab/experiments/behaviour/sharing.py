@@ -7,7 +7,7 @@ import statistics
 from typing import Any
 
 from bloatlab.experiments.base import Cases, Claim
-from bloatlab.experiments.laws.parts import Document, Value, bottleneck, fifo, flow, link, packets, share, total
+from bloatlab.experiments.behaviour.parts import Document, Value, bottleneck, fifo, flow, link, packets, share, total
 
 BBR_RATE, BBR_RTT = 50.0, 0.04
 BDP = packets(BBR_RATE, BBR_RTT)
