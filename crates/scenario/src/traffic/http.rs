@@ -44,7 +44,12 @@ impl Kind for Params {
     }
 
     fn programs(&self, _cca: &str) -> Option<Programs> {
-        let program = ["$BLOATLAB_PYTHON", "-P", "-m", "bloatlab.engines.linux.http"];
+        let program = [
+            "$BLOATLAB_PYTHON",
+            "-P",
+            "-m",
+            "bloatlab.engines.linux.http",
+        ];
         let page = self.page.0.to_string();
         let pause = (self.interval.0 as f64 * 1e-9).to_string();
         let with = |more: &[&str]| words(&[&program[..], more].concat());

@@ -46,7 +46,13 @@ impl Kind for Params {
     fn programs(&self, cca: &str) -> Option<Programs> {
         let streams = self.streams.to_string();
         Some(Programs {
-            server: words(&["iperf3", "--server", "--one-off", "--bind", "$BLOATLAB_SERVER"]),
+            server: words(&[
+                "iperf3",
+                "--server",
+                "--one-off",
+                "--bind",
+                "$BLOATLAB_SERVER",
+            ]),
             client: words(&[
                 "iperf3",
                 "--client",
