@@ -56,8 +56,7 @@ def run(
             read, if its engine is reproducible. Any other engine adds a repetition.
         packets: Record every packet (`Result.packets`, `Result.write_pcap`).
         allow_plugins: Import all plugins (`"module:Class"`) that the document names. Classes, and those that
-            `parameters` name,
-            need no permission.
+            `parameters` name, need no permission.
         **parameters: The experiment's parameters (`bloatlab show NAME`). With a document: dotted paths into it, such as
             `**{"flows.0.cca": "bbr"}`.
 
@@ -140,8 +139,7 @@ def sweep(
             `distributed.Client`: the runs are made on its workers.
         packets: Record every packet.
         allow_plugins: Import all plugins (`"module:Class"`) that the document or the plan names. Classes, and those
-            that `axes`
-            and `parameters` name, need no permission.
+            that `axes` and `parameters` name, need no permission.
         **parameters: Parameters that all runs share.
 
     Returns:

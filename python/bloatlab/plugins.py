@@ -6,9 +6,7 @@ Subclass `CongestionControl` or `Queue` and pass the class (or `"module:Class"`)
 Each call crosses from Rust to Python under the GIL, which costs 0.25 to 0.5 us in addition to the method itself. So
 runs with plugins are slower (one call of `on_ack` per ACK, or of `enqueue` and `dequeue` per packet), and do not run in
 parallel. The source of the class is part of the identity of a run, so an edited class is run again. `bloatlab.loading`
-says who
-may name
-a class.
+says who may name a class.
 """
 
 from __future__ import annotations

@@ -96,8 +96,7 @@ impl Control {
     }
 
     /// Wall time of each piece of the run so far, ns. All pieces except the last have the same number of events, and every run of a scenario and seed
-    /// has the same pieces.
-    /// Building the network and summarizing the results are not included. Empty unless [`timed`](Self::timed).
+    /// has the same pieces. Building the network and summarizing the results are not included. Empty unless [`timed`](Self::timed).
     pub fn laps(&self) -> Vec<u64> {
         let looks = self.looks.as_ref().and_then(|looks| looks.lock().ok());
         looks.map_or_else(Vec::new, |looks| {

@@ -27,8 +27,7 @@ pub(crate) mod event {
 }
 
 /// The purpose of a clock event. The first pauses the run, the next three measure; their numbers are their order at one instant. Events of rare boxes
-/// have the index of the box
-/// in the low bits.
+/// have the index of the box in the low bits.
 pub(crate) mod clock {
     pub const PAUSE: u32 = 0;
     pub const END: u32 = 1;
