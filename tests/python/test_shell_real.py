@@ -47,8 +47,7 @@ def test_a_shell_needs_no_privileges_and_leaves_nothing(tmp_path: Path, privileg
     assert output.split() == ["10.64.0.1", "depth", "1", "eth0"]
     assert "the program ran" in complaints
     assert real_time.host() == before
-    (run,) = Store(tmp_path / "results").runs()["run_id"]
-    assert Store(tmp_path / "results").run(run).scenario["flows"][0]["traffic"]["client"][0] == "sh"
+    assert run_of(tmp_path).scenario["flows"][0]["traffic"]["client"][0] == "sh"
 
 
 def test_the_server_answers_http_through_the_bottleneck(tmp_path: Path) -> None:
@@ -64,9 +63,7 @@ def test_the_server_answers_http_through_the_bottleneck(tmp_path: Path) -> None:
     assert (length, float(seconds) > 1.0) == ("500000", True)
     # The headers of at least 346 segments.
     assert (tmp_path / "x.pcap").stat().st_size > 346 * 54
-    (run,) = Store(tmp_path / "results").runs()["run_id"]
-    link = Store(tmp_path / "results").run(run).link_metrics["bottleneck"]
-    assert 0 < link["throughput"] <= 4.0
+    assert 0 < run_of(tmp_path).link_metrics["bottleneck"]["throughput"] <= 4.0
 
 
 def test_shells_nest(tmp_path: Path) -> None:
@@ -101,6 +98,35 @@ def test_the_world_outside_is_off(tmp_path: Path) -> None:
     code, output, _ = ran(tmp_path, *FAST, "--", "sh", "-c", "cut -f2 /proc/net/route")
     # Hosts of the scenario, 10.0.0.0/8, and no default route.
     assert (code, output.split()[1:]) == (0, ["0000000A"])
+
+
+OUTSIDE = """set -e
+ip link set lo up
+ip address add 192.0.2.1/32 dev lo
+ip route add default dev lo
+"$0" -P -m bloatlab.engines.linux.servers &
+until "$0" -c 'import socket; socket.create_connection(("192.0.2.1", 80))' 2> /dev/null; do :; done
+"$@"
+"""
+"""A machine with a server in its network: in namespaces of the test's own, which end with their first process."""
+
+
+@pytest.mark.skipif(shutil.which("slirp4netns") is None, reason="slirp4netns is not installed")
+@pytest.mark.skipif(os.geteuid() != 0, reason="the test makes a network for the shell to reach, which needs root")
+def test_the_world_outside_is_reached_through_the_bottleneck(tmp_path: Path) -> None:
+    by = ("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", OUTSIDE, real_time.PYTHON)
+    fetch = "import urllib.request as r; print(len(r.urlopen('http://192.0.2.1/200kB', timeout=20).read()))"
+    code, output, complaints = ran(tmp_path, *FAST, "--internet", "--", "python3", "-c", fetch, by=by)
+    assert (code, output) == (0, "200000\n"), complaints
+    assert (run_of(tmp_path).link_metrics["bottleneck"]["throughput"]) > 0
+    # The name server of the machine is not reachable from there.
+    code, output, complaints = ran(tmp_path, *FAST, "--internet", "--", "cat", "/etc/resolv.conf", by=by)
+    assert (code, output) == (0, "nameserver 10.0.2.3\n"), complaints
+
+
+def run_of(folder: Path) -> bloatlab.Result:
+    store = Store(folder / "results")
+    return store.run(store.runs()["run_id"][0])
 
 
 def test_programs_as_traffic() -> None:
