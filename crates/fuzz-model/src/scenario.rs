@@ -1,6 +1,6 @@
 //! Target for scenarios: makes a random document of any network, queues, algorithms, traffic and impairments, repairs it and runs it.
 
-use bloatlab_scenario::{Limits, Plan, Scenario};
+use bloatlab_scenario::{Limits, Plan, Scenario, Traffic};
 use bloatlab_sim::{Control, NoPlugins, run};
 use bloatlab_units::{Bytes, Duration};
 use serde_json::{Map, Value, json};
@@ -146,24 +146,40 @@ fn place(
     }
 }
 
-/// The document without refused parts and with a limited duration, and its plan. `None`: there is no such document, or the simulator has no such traffic.
+/// The document without refused parts, without programs and with a limited duration, and its plan.
 pub fn valid(mut document: Value) -> Option<(Value, Plan)> {
     let read = |value: &Value| {
         let read = Scenario::from_value(value.clone());
         let compiled = read.and_then(|scenario| scenario.compile().map(|_| scenario));
         compiled.map_err(|error| (error.path, error.message))
     };
+    without_programs(&mut document);
     loop {
         let scenario = repaired_with(&mut document, read, mended)?;
         if let Ok(plan) = scenario.compile_within(&LIMITS) {
-            let programs = plan
-                .all_flows()
-                .filter_map(|flow| flow.traffic.programs(""));
-            return (programs.count() == 0).then_some((document, plan));
+            return Some((document, plan));
         }
         if !shortened(&mut document) {
             return None;
         }
+    }
+}
+
+/// Replaces traffic that is a program by the default, because the simulator has no programs.
+fn without_programs(value: &mut Value) {
+    let is_program = |traffic: &Value| {
+        let kind = traffic.get("kind").unwrap_or(traffic).as_str();
+        kind.is_some_and(|kind| Traffic::program_kinds().contains(&kind))
+    };
+    match value {
+        Value::Object(table) => {
+            if table.get("traffic").is_some_and(is_program) {
+                table.remove("traffic");
+            }
+            table.values_mut().for_each(without_programs);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_programs),
+        _ => {}
     }
 }
 
