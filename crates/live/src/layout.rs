@@ -169,15 +169,16 @@ fn settings(flows: &[&PlanFlow]) -> Result<Vec<LinuxSettings>, Vec<FlowRefusal>>
             }
         };
         for end in ends {
-            match &of_tcp[end] {
-                Some((first, other)) if *other != wanted => {
-                    let why = format!(
-                        "differs from that of flow `{}`, which shares a host with it; on Linux a host has one set of TCP settings",
-                        flows[*first].name
-                    );
-                    refused.push(refusal(number, "tcp", &why));
+            match &mut of_tcp[end] {
+                Some((first, other)) => {
+                    if let Err((key, what)) = agree(other, &wanted) {
+                        let name = &flows[*first].name;
+                        let why = format!(
+                            "differs from that of flow `{name}`, which shares a host with it; on Linux a host has one {what}"
+                        );
+                        refused.push(refusal(number, key, &why));
+                    }
                 }
-                Some(_) => {}
                 None => of_tcp[end] = Some((number, wanted.clone())),
             }
         }
@@ -206,6 +207,29 @@ fn settings(flows: &[&PlanFlow]) -> Result<Vec<LinuxSettings>, Vec<FlowRefusal>>
             None => without_tcp(of_tcp.iter().flatten().map(|(_, settings)| settings), size),
         })
         .collect())
+}
+
+/// Lets a host have the settings of another flow, too. Otherwise returns the key that differs, and what a host has only one of.
+fn agree(
+    host: &mut LinuxSettings,
+    other: &LinuxSettings,
+) -> Result<(), (&'static str, &'static str)> {
+    // Only programs use it, and senders of ours choose their own.
+    let of_programs = host.congestion_control.take();
+    let wanted = LinuxSettings {
+        congestion_control: None,
+        ..other.clone()
+    };
+    let is_equal = *host == wanted;
+    let differs = of_programs.is_some()
+        && other.congestion_control.is_some()
+        && of_programs != other.congestion_control;
+    host.congestion_control = of_programs.or_else(|| other.congestion_control.clone());
+    match (is_equal, differs) {
+        (false, _) => Err(("tcp", "set of TCP settings")),
+        (true, true) => Err(("cca", "congestion control for its programs")),
+        (true, false) => Ok(()),
+    }
 }
 
 /// The settings of a host without TCP: any will do whose MTU suffices.
