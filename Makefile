@@ -43,6 +43,7 @@ format: $(VENV)/.dev
 
 docs: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/parity/write_docs.py
+	$(BIN)/python tests/parity/real_linux_page.py
 	$(BIN)/python tests/docs/queue_pages.py
 	$(BIN)/python tests/docs/cc_pages.py
 
