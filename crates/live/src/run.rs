@@ -1,6 +1,5 @@
 //! One run in real time, from the plan to the outcome.
 
-use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,22 +10,22 @@ use bloatlab_outcome::metrics::{
 use bloatlab_outcome::{Distribution, MS, Outcome, Series, Sheet};
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_sim::{Control, NoPlugins, RunError, Session};
-use bloatlab_units::{MILLISECOND, Nanos, SECOND};
+use bloatlab_units::{MILLISECOND, Nanos};
 
 use crate::buffers::with_buffers;
 use crate::clock::{Clock, thread_cpu_time};
-use crate::directory::{Directory, FIRST_PORT};
+use crate::directory::Directory;
 use crate::error::Error;
-use crate::hosts::{End, FlowKind, FlowSpec, Hosts, Program, Streams};
+use crate::hosts::Hosts;
 use crate::kernel_link::without_links;
 use crate::kernel_links::KernelLinks;
 use crate::laid::{Laid, lay};
 use crate::lateness::Lateness;
-use crate::layout::{FlowRefusal, layout, linux_name};
+use crate::layout::{FlowRefusal, layout};
 use crate::link::Link;
 use crate::packet_socket::PacketSocket;
+use crate::programs::{Foreground, Programs};
 use crate::samples::{Names, Samples};
-use crate::servers::Servers;
 use crate::steal::CpuTime;
 use crate::uplink;
 use crate::waiting::Hurry;
@@ -55,15 +54,6 @@ pub struct RunOptions {
     pub samples: Option<Samples>,
     /// A socket to a process outside, which connects the server of the flow in the foreground with the world.
     pub uplink: Option<OwnedFd>,
-}
-
-/// A program that has the standard streams of this process.
-#[derive(Clone, Debug)]
-pub struct Foreground {
-    /// The name of its flow.
-    pub flow: String,
-    /// It is a shell that a person uses in a terminal.
-    pub is_interactive: bool,
 }
 
 /// A run that has ended.
@@ -126,7 +116,9 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<F
         samples.name(names(&plan, session.link_series()));
     }
     let programs = Programs {
-        options,
+        files: options.files.as_deref(),
+        variables: &options.variables,
+        foreground: options.foreground.as_ref(),
         laid: &laid,
     };
     // They are killed after everything else has ended.
@@ -209,95 +201,6 @@ fn names(plan: &Plan, series: &Series) -> Names {
 fn polling(sample_interval: Nanos) -> (Nanos, Nanos) {
     let poll = sample_interval / sample_interval.div_ceil(LONGEST_POLL).max(1);
     (poll, (poll / 10).min(MILLISECOND))
-}
-
-/// What the flows of a run need to start their programs.
-struct Programs<'a> {
-    options: &'a RunOptions,
-    laid: &'a Laid,
-}
-
-impl Programs<'_> {
-    /// Starts the programs that listen.
-    fn servers(&self, flows: &[&PlanFlow]) -> io::Result<Servers> {
-        let mut servers = Servers::default();
-        for flow in flows {
-            if let Some(programs) = flow.traffic.programs(&linux_name(flow)) {
-                let (namespace, _) = self.laid.hosts[flow.hosts[0] as usize];
-                servers.start(
-                    &flow.name,
-                    &self.laid.namespaces[namespace],
-                    (&programs.server, &self.variables(flow)),
-                    self.file(flow, "-server"),
-                )?;
-            }
-        }
-        Ok(servers)
-    }
-
-    fn spec(&self, index: usize, flow: &PlanFlow) -> FlowSpec {
-        let ends = flow.hosts.map(|host| {
-            let (namespace, address) = self.laid.hosts[host as usize];
-            End {
-                namespace: Arc::clone(&self.laid.namespaces[namespace]),
-                address,
-            }
-        });
-        let cca = linux_name(flow);
-        let kind = if let Some(programs) = flow.traffic.programs(&cca) {
-            FlowKind::Program(Program {
-                words: programs.client,
-                variables: self.variables(flow),
-                streams: match &self.options.foreground {
-                    Some(wanted) if wanted.flow == flow.name => match wanted.is_interactive {
-                        true => Streams::Terminal,
-                        false => Streams::Inherited,
-                    },
-                    _ if programs.reports_fetches => Streams::Fetches,
-                    _ => Streams::File(self.file(flow, "")),
-                },
-            })
-        } else if flow.traffic.is_tcp() {
-            FlowKind::Tcp { cca }
-        } else if flow.traffic.has_data() {
-            FlowKind::Udp
-        } else {
-            FlowKind::Echo
-        };
-        FlowSpec {
-            name: flow.name.clone(),
-            kind,
-            ends,
-            port: FIRST_PORT + index as u16,
-            dscp: flow.dscp,
-        }
-    }
-
-    /// The variables of a flow's programs.
-    fn variables(&self, flow: &PlanFlow) -> Vec<(String, String)> {
-        let (_, server) = self.laid.hosts[flow.hosts[0] as usize];
-        let seconds = flow.stop.saturating_sub(flow.start).div_ceil(SECOND);
-        let own = [
-            ("BLOATLAB_SERVER".to_owned(), server.to_string()),
-            ("BLOATLAB_SECONDS".to_owned(), seconds.to_string()),
-        ];
-        own.into_iter()
-            .chain(self.options.variables.iter().cloned())
-            .collect()
-    }
-
-    /// The file for what a program of a flow prints.
-    fn file(&self, flow: &PlanFlow, suffix: &str) -> PathBuf {
-        let usable = |character: char| match character {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' | '.' => character,
-            _ => '_',
-        };
-        let name: String = flow.name.chars().map(usable).collect();
-        match &self.options.files {
-            Some(files) => files.join(format!("{name}{suffix}.txt")),
-            None => PathBuf::from("/dev/null"),
-        }
-    }
 }
 
 fn directory(flows: &[&PlanFlow], laid: &Laid) -> Directory {
