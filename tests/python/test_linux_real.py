@@ -89,6 +89,15 @@ def test_a_run_leaves_nothing_and_needs_no_privileges(tmp_path: Path, privileges
     assert real_time.host() == before
 
 
+def test_an_experiment_runs_without_privileges(tmp_path: Path) -> None:
+    words = "run home-router --engine linux --set time=1s --set maxq=20 --set queue=fifo --out results"
+    command = real_time.Command(words.split(), by=real_time.by("a plain user", tmp_path), folder=tmp_path)
+    _, complaints = command.end()
+    assert command.process.returncode == 0 or "is suspect" in complaints, complaints
+    (status,) = Store(tmp_path / "results").runs()["status"]
+    assert status in ("done", "suspect")
+
+
 @pytest.mark.parametrize("privileges", real_time.PRIVILEGES)
 def test_nothing_is_left_of_a_killed_run(tmp_path: Path, privileges: str) -> None:
     before = real_time.host()
