@@ -123,6 +123,8 @@ def run_shell(
         time_limit=time_limit,
         seed=seed,
     )
+    if not wanted.command:
+        complain(f"{_described(shell)}; the server is $BLOATLAB_SERVER; leave with `exit`")
     view = view_of(shell.links) if live else None
     finished = _run(shell, view, kernel_link, pcap is not None, internet, is_interactive=not wanted.command)
     if pcap is not None:
@@ -174,6 +176,12 @@ def _run(
             on_output=output,
             on_sample=None if view is None else view.sample,
         )
+
+
+def _described(shell: Shell) -> str:
+    """The links that a shell is behind, such as `behind bottleneck (20 Mbit/s, fifo)`."""
+    links = (f"{link.name} ({number(link.rate_bps * 1e-6)} Mbit/s, {link.queue['kind']})" for link in shell.links)
+    return f"behind {' and '.join(links)}"
 
 
 def _tell(shell: Shell, finished: Finished) -> None:
