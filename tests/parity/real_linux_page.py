@@ -45,7 +45,7 @@ FLOW = (
 )
 TABLES: Mapping[str, Table] = {
     "cells": Table(FLOW),
-    "deep-buffers": Table(FLOW),
+    "deep-buffers": Table(FLOW, reasons={("bbr, 20p", "srtt"): "a"}),
     "home-router": Table(
         (
             Column("rtt_p5", "RTT, 5 %, ms"),
