@@ -4,8 +4,7 @@ use bloatlab_units::{Bytes, Limit, Nanos, Rate, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::red::{self, RedController, RedState, Signal, Stats};
-use crate::ring::Capacity;
+use crate::red::{self, RedAdmission};
 use crate::tc::{Form, Tc, Word};
 use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
 
@@ -83,15 +82,10 @@ impl Factory for Params {
     }
 
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
-        let controller = RedController::new(&self.red(), &context);
         Box::new(Choke {
             queue: Holes::default(),
-            capacity: Capacity::new(self.limit, 1),
-            state: RedState::new(&controller),
-            controller,
-            stats: Stats::default(),
+            admission: RedAdmission::new(&self.red(), context),
             matched: 0,
-            rng: context.rng,
         })
     }
 }
@@ -247,26 +241,20 @@ impl<P: Packet> Holes<P> {
 
 struct Choke<P> {
     queue: Holes<P>,
-    capacity: Capacity,
-    controller: RedController,
-    state: RedState,
-    stats: Stats,
+    admission: RedAdmission,
     /// Arrivals dropped because they matched. A packet of the queue was dropped with each of them.
     matched: u64,
-    rng: Rng,
 }
 
 impl<P: Packet> Qdisc<P> for Choke<P> {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(now);
-        let (packets, bytes, size) = (self.queue.packets, self.queue.bytes, packet.size());
-        let above = self
-            .controller
-            .average(&mut self.state, now, packets, bytes);
+        let (packets, bytes) = (self.queue.packets, self.queue.bytes);
+        let above = self.admission.average(now, packets, bytes);
         if above && packets > 0 {
             // Pan, Prabhakar, Psounis 2000, figure 1: the comparison comes before the thresholds.
-            let place = self.queue.draw(&mut self.rng);
+            let place = self.queue.draw(&mut self.admission.rng);
             let same = self
                 .queue
                 .get(place)
@@ -278,30 +266,14 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
                 return;
             }
         }
-        let signal: Signal = self
-            .controller
-            .judge(&mut self.state, packets, size, &mut self.rng);
-        if !self
-            .controller
-            .signal(signal, &mut packet, &mut self.stats, sink)
-        {
-            return;
-        }
-        if self.capacity.fits(packets, bytes, size) {
+        if self.admission.admits(packets, bytes, &mut packet, sink) {
             self.queue.push(packet);
-        } else {
-            self.stats.pdrop += 1;
-            sink.dropped(&packet, DropReason::Overflow);
         }
     }
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
-        let packet = self.queue.pop();
-        if packet.is_none() {
-            self.state.idle(now);
-        }
-        packet
+        self.admission.dequeued(now, self.queue.pop())
     }
 
     fn packets(&self) -> u64 {
@@ -312,17 +284,11 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
         self.queue.bytes
     }
 
-    /// `avg` is in the unit of the thresholds. `matched` counts the arrivals dropped together with a packet of the queue.
+    /// `matched` counts the arrivals dropped together with a packet of the queue.
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("avg", self.state.avg()),
-            ("prob", self.controller.probability(&self.state)),
-            ("early", self.stats.early as f64),
-            ("marked", self.stats.marked as f64),
-            ("pdrop", self.stats.pdrop as f64),
-            ("overlimits", self.stats.overlimits as f64),
-            ("matched", self.matched as f64),
-        ]
+        let mut stats = self.admission.stats();
+        stats.push(("matched", self.matched as f64));
+        stats
     }
 }
 

@@ -1,15 +1,17 @@
 //! RED (Floyd and Jacobson 1993) with the gentle and the adaptive variant and Linux's: parameters, and a queue that uses its controller.
 
-use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, Rate, Rng};
+use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, Nanos, Rate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
 use crate::tc::{Form, Tc, Word};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
+use crate::{Context, Factory, Packet, Qdisc, Sink};
 
+mod admission;
 mod controller;
 
+pub(crate) use admission::RedAdmission;
 pub use controller::{INTERVAL, RedController, RedState, Signal, Stats};
 
 /// Random Early Detection: signals on arrival, more often the longer the average queue.
@@ -202,15 +204,10 @@ impl Factory for Params {
     }
 
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
-        let controller = RedController::new(self, &context);
         Box::new(Red {
             ring: Ring::default(),
-            capacity: Capacity::new(self.limit, 1),
-            state: RedState::new(&controller),
-            controller,
-            stats: Stats::default(),
+            admission: RedAdmission::new(self, context),
             next_update: INTERVAL,
-            rng: context.rng,
         })
     }
 }
@@ -264,45 +261,24 @@ impl Params {
 
 struct Red<P> {
     ring: Ring<P>,
-    capacity: Capacity,
-    controller: RedController,
-    state: RedState,
-    stats: Stats,
+    admission: RedAdmission,
     next_update: Nanos,
-    rng: Rng,
 }
 
 impl<P: Packet> Qdisc<P> for Red<P> {
     #[inline]
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(now);
-        let (packets, bytes, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
-        self.controller
-            .average(&mut self.state, now, packets, bytes);
-        let signal = self
-            .controller
-            .judge(&mut self.state, packets, size, &mut self.rng);
-        if !self
-            .controller
-            .signal(signal, &mut packet, &mut self.stats, sink)
-        {
-            return;
-        }
-        if self.capacity.fits(packets, bytes, size) {
+        let (packets, bytes) = (self.ring.packets(), self.ring.bytes());
+        self.admission.average(now, packets, bytes);
+        if self.admission.admits(packets, bytes, &mut packet, sink) {
             self.ring.push(packet);
-        } else {
-            self.stats.pdrop += 1;
-            sink.dropped(&packet, DropReason::Overflow);
         }
     }
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
-        let packet = self.ring.pop();
-        if packet.is_none() {
-            self.state.idle(now);
-        }
-        packet
+        self.admission.dequeued(now, self.ring.pop())
     }
 
     fn packets(&self) -> u64 {
@@ -314,24 +290,22 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     }
 
     fn next_wake(&self) -> Option<Nanos> {
-        self.controller.adaptive().then_some(self.next_update)
+        let adaptive = self.admission.controller.adaptive();
+        adaptive.then_some(self.next_update)
     }
 
     fn wake(&mut self, now: Nanos) {
-        self.controller.adapt(&mut self.state, now);
+        let RedAdmission {
+            controller, state, ..
+        } = &mut self.admission;
+        controller.adapt(state, now);
         self.next_update = now + INTERVAL;
     }
 
-    /// `avg` is in the unit of the thresholds; `max_p` is the probability at `max`.
+    /// `max_p` is the probability at `max`.
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        vec![
-            ("avg", self.state.avg()),
-            ("prob", self.controller.probability(&self.state)),
-            ("max_p", self.state.max_p()),
-            ("early", self.stats.early as f64),
-            ("marked", self.stats.marked as f64),
-            ("pdrop", self.stats.pdrop as f64),
-            ("overlimits", self.stats.overlimits as f64),
-        ]
+        let mut stats = self.admission.stats();
+        stats.insert(2, ("max_p", self.admission.state.max_p()));
+        stats
     }
 }
