@@ -3,13 +3,38 @@
 use std::hint::select_unpredictable;
 
 use crate::list::{Linked, List};
+use crate::slab::NONE;
+
+/// What the scheduler keeps of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// The next flow in its list.
+    next: u32,
+    /// Bytes that the flow may still send in its turn.
+    pub deficit: i32,
+}
+
+impl Turn {
+    /// A flow that is in no list and may send this many bytes in its first turn.
+    pub fn new(deficit: i32) -> Self {
+        Self {
+            next: NONE,
+            deficit,
+        }
+    }
+}
 
 /// A flow that the scheduler serves.
-pub trait ScheduledFlow: Linked {
-    /// Whether its deficit is used up.
-    fn is_spent(&self) -> bool;
-    /// Adds a quantum to its deficit.
-    fn refill(&mut self, quantum: i64);
+pub trait ScheduledFlow {
+    /// What the scheduler keeps of it.
+    fn turn(&mut self) -> &mut Turn;
+}
+
+impl<T: ScheduledFlow> Linked for T {
+    #[inline]
+    fn next(&mut self) -> &mut u32 {
+        &mut self.turn().next
+    }
 }
 
 /// The lists of active flows: new flows are served before old ones.
@@ -17,12 +42,12 @@ pub trait ScheduledFlow: Linked {
 pub struct FlowScheduler {
     new: List,
     old: List,
-    quantum: i64,
+    quantum: i32,
 }
 
 impl FlowScheduler {
     /// Creates a scheduler without flows, with a quantum in bytes.
-    pub fn new(quantum: i64) -> Self {
+    pub fn new(quantum: i32) -> Self {
         Self {
             new: List::default(),
             old: List::default(),
@@ -32,7 +57,7 @@ impl FlowScheduler {
 
     /// The quantum, bytes.
     #[inline]
-    pub fn quantum(&self) -> i64 {
+    pub fn quantum(&self) -> i32 {
         self.quantum
     }
 
@@ -70,11 +95,11 @@ impl FlowScheduler {
     pub fn current<T: ScheduledFlow>(&mut self, flows: &mut [T]) -> Option<u32> {
         loop {
             let current = self.first()?;
-            let flow = &mut flows[current as usize];
-            if !flow.is_spent() {
+            let turn = flows[current as usize].turn();
+            if turn.deficit > 0 {
                 return Some(current);
             }
-            flow.refill(self.quantum);
+            turn.deficit += self.quantum;
             self.take_out(flows, current);
             self.old.push(flows, current);
         }

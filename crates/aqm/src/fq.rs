@@ -7,10 +7,9 @@ use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND, NEVER, Nanos, Rate, SE
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::flow_scheduler::{FlowScheduler, ScheduledFlow};
-use crate::list::Linked;
+use crate::flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
 use crate::ring::Capacity;
-use crate::slab::{Chain, FlowHash, NONE, Slab};
+use crate::slab::{Chain, FlowHash, Slab};
 use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word, mark};
 
 /// Fair Queue: one queue per flow, served by deficit round robin with sparse flows first, no flow faster than `maxrate`.
@@ -118,13 +117,17 @@ impl Factory for Params {
 
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
         let flow = Flow {
-            credit: self.initial_quantum.0 as i64,
-            ..Flow::default()
+            turn: Turn::new(self.initial_quantum.0 as i32),
+            chain: Chain::default(),
+            packets: 0,
+            active: false,
+            due: 0,
+            idle_since: 0,
         };
         Box::new(Fq {
             slab: Slab::default(),
             flows: vec![flow; self.orphan_mask as usize + 1],
-            scheduler: FlowScheduler::new(self.quantum.0 as i64),
+            scheduler: FlowScheduler::new(self.quantum.0 as i32),
             throttled: BinaryHeap::new(),
             hash: FlowHash::new(&mut context.rng, u32::MAX),
             mask: self.orphan_mask,
@@ -158,7 +161,7 @@ impl Pace {
         now: Nanos,
         due: Nanos,
         size: u32,
-        credit: &mut i64,
+        credit: &mut i32,
         too_long: &mut u64,
     ) -> Nanos {
         let bytes = if self.singly {
@@ -188,49 +191,20 @@ impl Pace {
 #[repr(align(64))]
 struct Flow {
     chain: Chain,
-    /// The next flow in its list.
-    next: u32,
+    turn: Turn,
     packets: u32,
     /// Whether it is in a list or throttled.
     active: bool,
-    /// Bytes that this queue may still send in its turn.
-    credit: i64,
     /// When it may send again; 0 if it was never delayed.
     due: Nanos,
     /// When it became inactive.
     idle_since: Nanos,
 }
 
-impl Default for Flow {
-    fn default() -> Self {
-        Self {
-            chain: Chain::default(),
-            next: NONE,
-            packets: 0,
-            active: false,
-            credit: 0,
-            due: 0,
-            idle_since: 0,
-        }
-    }
-}
-
-impl Linked for Flow {
-    #[inline]
-    fn next(&mut self) -> &mut u32 {
-        &mut self.next
-    }
-}
-
 impl ScheduledFlow for Flow {
     #[inline]
-    fn is_spent(&self) -> bool {
-        self.credit <= 0
-    }
-
-    #[inline]
-    fn refill(&mut self, quantum: i64) {
-        self.credit += quantum;
+    fn turn(&mut self) -> &mut Turn {
+        &mut self.turn
     }
 }
 
@@ -297,7 +271,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         if !flow.active {
             flow.active = true;
             if now > flow.idle_since + self.refill_delay {
-                flow.credit = flow.credit.max(self.scheduler.quantum());
+                flow.turn.deficit = flow.turn.deficit.max(self.scheduler.quantum());
             }
             self.scheduler.begin(&mut self.flows, index);
         }
@@ -330,10 +304,10 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
             }
             let size = packet.size();
             flow.packets -= 1;
-            flow.credit -= i64::from(size);
+            flow.turn.deficit -= size as i32;
             if let Some(pace) = &self.pace {
                 let too_long = &mut self.stats.pkts_too_long;
-                flow.due = pace.next(now, flow.due, size, &mut flow.credit, too_long);
+                flow.due = pace.next(now, flow.due, size, &mut flow.turn.deficit, too_long);
             }
             return self.slab.pop(&mut flow.chain);
         }

@@ -5,11 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::codel::{CodelController, CodelState, Head, Stats};
-use crate::flow_scheduler::{FlowScheduler, ScheduledFlow};
-use crate::list::Linked;
+use crate::flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
 use crate::longest::Longest;
 use crate::ring::Capacity;
-use crate::slab::{Chain, FlowHash, NONE, Slab};
+use crate::slab::{Chain, FlowHash, Slab};
 use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// Flow Queue CoDel: one queue per flow, served by deficit round robin with sparse flows first, each controlled by CoDel.
@@ -99,12 +98,18 @@ impl Factory for Params {
 
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
         let memory = Capacity::new(Limit::Bytes(self.memory_limit.0), 1);
+        let flow = Flow {
+            chain: Chain::default(),
+            turn: Turn::new(0),
+            listed: false,
+            state: CodelState::default(),
+        };
         Box::new(FqCodel {
             slab: Slab::default(),
-            flows: vec![Flow::default(); self.flows as usize],
+            flows: vec![flow; self.flows as usize],
             backlogs: vec![0; self.flows as usize],
             fattest: Longest::new(self.flows as usize),
-            scheduler: FlowScheduler::new(self.quantum.0 as i64),
+            scheduler: FlowScheduler::new(self.quantum.0 as i32),
             hash: FlowHash::new(&mut context.rng, self.flows),
             room: Capacity::new(self.limit, 1).and(memory),
             memory,
@@ -128,43 +133,16 @@ impl Factory for Params {
 #[repr(align(64))]
 struct Flow {
     chain: Chain,
-    /// The next flow in its list.
-    next: u32,
+    turn: Turn,
     /// Whether it is in one of the two lists.
     listed: bool,
-    /// Bytes that this queue may still send in its turn.
-    deficit: i64,
     state: CodelState,
-}
-
-impl Default for Flow {
-    fn default() -> Self {
-        Self {
-            chain: Chain::default(),
-            next: NONE,
-            listed: false,
-            deficit: 0,
-            state: CodelState::default(),
-        }
-    }
-}
-
-impl Linked for Flow {
-    #[inline]
-    fn next(&mut self) -> &mut u32 {
-        &mut self.next
-    }
 }
 
 impl ScheduledFlow for Flow {
     #[inline]
-    fn is_spent(&self) -> bool {
-        self.deficit <= 0
-    }
-
-    #[inline]
-    fn refill(&mut self, quantum: i64) {
-        self.deficit += quantum;
+    fn turn(&mut self) -> &mut Turn {
+        &mut self.turn
     }
 }
 
@@ -256,7 +234,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         if !flow.listed {
             // RFC 8290 section 4.1: a queue that was empty is new, and starts with a full quantum.
             flow.listed = true;
-            flow.deficit = self.scheduler.quantum();
+            flow.turn.deficit = self.scheduler.quantum();
             self.new_flow_count += 1;
             self.scheduler.begin(&mut self.flows, index as u32);
         }
@@ -281,7 +259,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
                 self.controller
                     .dequeue(&mut flow.state, &mut self.stats, now, sink, &mut queue);
             if packet.is_some() {
-                flow.deficit -= i64::from(queue.taken);
+                flow.turn.deficit -= queue.taken as i32;
                 return packet;
             }
             if self.scheduler.is_over(&mut self.flows, current) {

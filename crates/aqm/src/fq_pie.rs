@@ -6,8 +6,7 @@ use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::flow_scheduler::{FlowScheduler, ScheduledFlow};
-use crate::list::Linked;
+use crate::flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
 use crate::pie::{self, DepartureRate, PieController, PieState};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
@@ -124,10 +123,9 @@ impl Factory for Params {
         };
         let flow = Flow {
             chain: Chain::default(),
-            next: NONE,
+            turn: Turn::new(0),
             listed: false,
             stirred: false,
-            deficit: 0,
             backlog: 0,
             delay: 0,
             state: PieState::new(&pie),
@@ -140,7 +138,7 @@ impl Factory for Params {
             flows: vec![flow; count],
             rates: vec![DepartureRate::default(); estimated],
             stirred: Bag::new(count),
-            scheduler: FlowScheduler::new(self.quantum.0 as i64),
+            scheduler: FlowScheduler::new(self.quantum.0 as i32),
             hash: FlowHash::new(&mut context.rng, self.flows),
             limit,
             room: limit.and(Capacity::new(Limit::Bytes(self.memory_limit.0), 1)),
@@ -158,10 +156,7 @@ impl Factory for Params {
 #[repr(align(64))]
 struct Flow {
     chain: Chain,
-    /// The next flow in its list.
-    next: u32,
-    /// Bytes that this queue may still send in its turn.
-    deficit: i32,
+    turn: Turn,
     /// Backlog in bytes. `memory_limit` keeps it below 2^30.
     backlog: u32,
     /// Whether it is in one of the two lists.
@@ -173,22 +168,10 @@ struct Flow {
     state: PieState,
 }
 
-impl Linked for Flow {
-    #[inline]
-    fn next(&mut self) -> &mut u32 {
-        &mut self.next
-    }
-}
-
 impl ScheduledFlow for Flow {
     #[inline]
-    fn is_spent(&self) -> bool {
-        self.deficit <= 0
-    }
-
-    #[inline]
-    fn refill(&mut self, quantum: i64) {
-        self.deficit += quantum as i32;
+    fn turn(&mut self) -> &mut Turn {
+        &mut self.turn
     }
 }
 
@@ -300,7 +283,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         }
         if !flow.listed {
             flow.listed = true;
-            flow.deficit = self.scheduler.quantum() as i32;
+            flow.turn.deficit = self.scheduler.quantum();
             self.stirred.add_if(place as u32, !flow.stirred);
             flow.stirred = true;
             self.stats.new_flow_count += 1;
@@ -316,7 +299,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             let flow = &mut self.flows[place];
             if let Some(packet) = self.slab.front(&flow.chain) {
                 let (size, sojourn) = (packet.size(), now.saturating_sub(packet.enqueued_at()));
-                flow.deficit -= size as i32;
+                flow.turn.deficit -= size as i32;
                 flow.backlog -= size;
                 flow.delay = select_unpredictable(flow.backlog == 0, 0, sojourn);
                 if let Some(rate) = self.rates.get_mut(place) {

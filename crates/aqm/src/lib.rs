@@ -24,7 +24,7 @@ pub use bloatlab_params::{Description, Parameter};
 pub use classifier::{Classes, Classifier};
 pub use context::{Context, Hosts};
 pub use deque::Deques;
-pub use flow_scheduler::{FlowScheduler, ScheduledFlow};
+pub use flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
 pub use heavy_hitters::HeavyHitters;
 pub use lengths::Lengths;
 pub use list::{Linked, List};
