@@ -4,26 +4,10 @@
 `bloatlab.scenario.models` has the same as pydantic models.
 """
 
-from bloatlab.scenario.builders import (
-    Algorithm,
-    Document,
-    Table,
-    bearer,
-    boxes,
-    cell,
-    corrupt,
-    delay,
-    document,
-    dumbbell,
-    duplicate,
-    flow,
-    impairments,
-    link,
-    loss,
-    outage,
-    parking_lot,
-    radio,
-)
+from bloatlab.scenario.box_builders import boxes, corrupt, delay, duplicate, link, loss, outage
+from bloatlab.scenario.builders import document, dumbbell, flow, impairments, parking_lot
+from bloatlab.scenario.cell_builders import bearer, cell, radio
+from bloatlab.scenario.tables import Algorithm, Document, Table
 
 __all__ = [
     "Algorithm",
