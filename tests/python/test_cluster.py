@@ -315,7 +315,7 @@ def test_a_scheduler_that_goes_away_is_one_line(tmp_path: Path, monkeypatch: pyt
     [
         ("tcp://127.0.0.1:9", "scheduler tcp://127.0.0.1:9: "),
         ("file:nowhere.json", "there is no such file"),
-        ("127.0.0.1:8786", "must be as tcp://host:8786, tls://host:8786"),
+        ("127.0.0.1:8786", "must be such as tcp://host:8786, tls://host:8786"),
     ],
 )
 def test_no_scheduler(tmp_path: Path, scheduler: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:

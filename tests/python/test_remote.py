@@ -217,7 +217,7 @@ def test_a_second_driver_is_refused_until_the_lock_expires(
         other.setattr(lease.time, "time", lambda real=time.time: real() + lease.LEASE_S + 1)
         assert execute(runs(1), url).done == 1
     # A driver that lost the URL does not overwrite the results of the other.
-    with pytest.raises(StoreError, match="another driver has taken it over"):
+    with pytest.raises(StoreError, match="another driver has taken over"):
         first.close()
     assert whole(url) == 1
 

@@ -156,7 +156,7 @@ def file_path(directory: Path, name: str) -> Path:
         StoreError: The name could lead out of the directory.
     """
     if not _FILE.match(name) or name.startswith("."):
-        raise StoreError(f"{directory}: {quoted(name)} is no name of a file of a run")
+        raise StoreError(f"{directory}: {quoted(name)} is not a valid file name of a run")
     refuse_link(directory / FILES)
     refuse_link(directory / FILES / name)
     return directory / FILES / name

@@ -111,7 +111,7 @@ def _check_names(content: Mapping[str, Sequence[Row]], runs: Table) -> None:
             or point not in points
             or (part is not None and part not in parts)
         ):
-            raise AlteredError(f"its run {run_id} refers to what is not there")
+            raise AlteredError(f"its run {run_id} has no valid state, or refers to a point or part that does not exist")
     for part in parts:
         if not layout.is_part(str(part)):
             raise AlteredError(f"it names a part {ascii(part)[:80]}; a part has 16 hexadecimal digits")

@@ -46,7 +46,9 @@ def _address(scheduler: str) -> str:
     """The address itself, or the address in the scheduler file."""
     if not scheduler.startswith("file:"):
         if "://" not in scheduler:
-            raise ClusterError(f"scheduler `{scheduler}`: must be as tcp://host:8786, tls://host:8786 or file:PATH")
+            raise ClusterError(
+                f"scheduler `{scheduler}`: must be such as tcp://host:8786, tls://host:8786 or file:PATH"
+            )
         return scheduler
     path = Path(scheduler.removeprefix("file://").removeprefix("file:"))
     if not path.is_file():

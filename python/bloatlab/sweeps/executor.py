@@ -48,7 +48,9 @@ def executor_for(runs: Sequence[PlannedRun], settings: RunSettings) -> Executor:
     if settings.scheduler is None:
         return Threads(settings.jobs)
     if settings.jobs is not None:
-        raise ParameterError("jobs: is for threads of this process; on a cluster its workers say how many")
+        raise ParameterError(
+            "jobs: only applies to threads of this process; on a cluster, the number of workers decides"
+        )
     from bloatlab.sweeps.cluster import Cluster
 
     return Cluster(settings.scheduler, runs)

@@ -84,9 +84,8 @@ class NrRlc(Experiment):
         Parameter(
             "cca", UDP, "",
             allowed=f"{UDP}, a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help=f"`{UDP}`: the elephant sends `lambda` packets a second; else it is a greedy TCP flow with this congestion "
-            "control "
-            "(when not given `cubic` in the mixed workload)",
+            help=f"`{UDP}`: the elephant sends `lambda` packets per second; otherwise it is a greedy TCP flow with this "
+            "congestion control. If not given, `cubic` in the mixed workload",
             read=_cca, published=UDP,
         ),
         Parameter(

@@ -75,8 +75,8 @@ class Lease:
             return
         if self._read(LOCK).get("holder") != self._holder:
             raise StoreError(
-                f"{self._objects.url}: another driver has taken it over, as this one did not renew its lock within "
-                f"{LEASE_S:g} s; nothing more is written there"
+                f"{self._objects.url}: another driver has taken over, because this driver did not renew its lock within "
+                f"{LEASE_S:g} s. This driver writes nothing more there. To continue, start the same command again"
             )
         self._objects.write(LOCK, self._body())
         self._renewed = time.monotonic()

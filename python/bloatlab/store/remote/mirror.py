@@ -154,7 +154,7 @@ class Mirror:
                 self._note(token=token, digest=digest)
                 return
             if self._state.get("dirty"):
-                self._set_aside("somebody else has gone on at the URL")
+                self._set_aside("another driver has continued at the URL")
             for name in (f"{DATABASE}-wal", f"{DATABASE}-shm"):
                 (self.directory / name).unlink(missing_ok=True)
             temporary.replace(database)
