@@ -22,7 +22,7 @@ OFFLOAD = {"segmentation_offload": True, "receive_offload": True, "send_buffer":
 """Hosts as Linux has them: several segments in one buffer, which our link splits."""
 AIMS = {"rate error": 0.005, "idle RTT": 0.3, "p99 lateness": 0.1, "unlimited Gbit/s": 10.0}
 OPPORTUNITY = 1504
-"""Bytes that a line of a trace of mahimahi stands for."""
+"""Bytes of one line of a mahimahi trace."""
 
 
 def document(rate: str, rtt_ms: float, *, busy: bool) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_the_engine_takes_every_point_and_points_run_three_times():
     few = {"channel": "static", "rlc": "um"}
     assert len(plan_all(ExperimentSource(experiment), few, {}, replications=None)[0]) == 3 * len(SCHEMES)
     assert len(plan_all(ExperimentSource(experiment), few, {}, replications=1)[0]) == len(SCHEMES)
-    # Nothing of its own is swept.
+    # No parameter of the experiment is swept.
     one = plan_all(ExperimentSource(experiment), {**few, "scheme": "tail"}, {}, replications=None)[0]
     assert len(one) == 1
 

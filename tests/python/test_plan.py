@@ -153,7 +153,7 @@ def test_a_plan_of_a_scenario_beside_it(tmp_path: Path) -> None:
         ("experiment = 'deep-buffers'\nreplications = 0", "replications: must be at least 1"),
         ("experiment = 'deep-buffers'\nseeds = 'any'", "seeds: input should be 'common' or 'independent'"),
         ("experiment = 'deep-buffers'\nkeep = 'much'", "keep: must be one of measures, metrics, tables, packets"),
-        ("experiment = 'deep-buffers'\nkeep = 'measures'", "deep-buffers defines no measures of its own"),
+        ("experiment = 'deep-buffers'\nkeep = 'measures'", "deep-buffers defines no measures, so"),
         ("experiment = 'deep-buffers'\naxes = { qlen = [] }", "qlen: no values to sweep"),
         ("experiment = 'deep-buffers'\nset = { qlen = 1 }\naxes = { qlen = [1] }", "qlen: is both set and swept"),
         (

@@ -97,7 +97,7 @@ def test_contenders_are_named_by_what_varies() -> None:
     ]
     observed = observe(CRITERIA[:1], ("queue", "ecn"), runs, derived=["qlen"])
     assert [one.contender for one in observed] == ["codel", "pie (target=5ms)"]
-    # The limit follows the rate, so it names no point of its own.
+    # The limit follows the rate, so it does not distinguish points.
     assert [one.point for one in observed] == ["rate=1Mbit/s", "rate=2Mbit/s"]
 
 

@@ -28,7 +28,7 @@ def words(what: str, scenario: Path, out: Path) -> list[str | Path]:
     """The words of a command that lasts for a minute."""
     if what == "run":
         return ["simulate", scenario, "--engine", "linux", "--out", out]
-    # The program has children of its own.
+    # The program starts other programs.
     return ["shell", "--rate", "20Mbit/s", "--out", out, "--", "sh", "-c", "sleep 60 & sleep 60"]
 
 

@@ -233,7 +233,7 @@ def flipped_bits(soak: Soak, closed: int, killed: int, seed: int) -> Iterator[st
 def main() -> int:
     """The exit code is 1 if a case failed."""
     parser = argparse.ArgumentParser(description="A store under faults, kills and flipped bits.")
-    parser.add_argument("--every", type=int, default=1, help="inject a fault at one call in so many")
+    parser.add_argument("--every", type=int, default=1, help="inject a fault at every Nth call")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--flips", type=int, default=10_000)
     parser.add_argument("--flips-killed", type=int, default=2_000)

@@ -61,7 +61,7 @@ impl Episode {
         config(usize::from(self.kind), &self.choices)
     }
 
-    /// Number of flows: one, a few, or so many that their hashes collide.
+    /// Number of flows: one, a few, or enough that their hashes collide.
     pub fn flows(&self) -> u32 {
         [1, 2, 5, 16, 64, 300, 1000, 2000][usize::from(self.place % 8)]
     }

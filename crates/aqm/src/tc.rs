@@ -142,7 +142,7 @@ impl Word {
 }
 
 impl Form {
-    /// Whether it stands for inner queues and is not an option.
+    /// Whether it is the place of inner queues instead of an option.
     pub const fn is_leaf(self) -> bool {
         matches!(self, Self::Leaf | Self::LeafInstead(..) | Self::Leaves(..))
     }

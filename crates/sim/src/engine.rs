@@ -271,8 +271,8 @@ impl<'a> Engine<'a> {
     fn on_release(&mut self, index: usize, end: usize) -> Option<(usize, usize)> {
         let now = self.now();
         let flow = self.flows[index].tcp()?;
-        let stands = flow.releases[end].at == now;
-        stands.then(|| {
+        let is_due = flow.releases[end].at == now;
+        is_due.then(|| {
             flow.releases[end].at = NEVER;
             (index, end)
         })

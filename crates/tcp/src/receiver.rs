@@ -265,7 +265,7 @@ impl Receiver {
         if self.echo.feedback == EcnFeedback::Classic && ecn == Ecn::Ce && !self.echo.on {
             self.quick = self.quick.max(self.quick_acks.min(2));
         }
-        // With AccECN this bit is part of the counter and has no meaning of its own.
+        // With AccECN this bit is part of the counter and has no separate meaning.
         self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
     }
 

@@ -37,7 +37,7 @@ class Wanted:
     document: Mapping[str, Any]
     """The scenario."""
     name: str
-    """Name of the scenario, if it has none of its own."""
+    """Name of the scenario if its document gives none."""
     directory: Path
     """Default results directory."""
     values: Mapping[str, Any]

@@ -114,7 +114,7 @@ class Experiment:
     measures: ClassVar[Mapping[str, str]] = {}
     """Metrics that `measure` computes, and their units."""
     replications: ClassVar[int] = 1
-    """Default number of replications of each point of its own axes."""
+    """Default number of replications of each point of the experiment's axes."""
     on_linux: ClassVar[Mapping[str, Any]] = {}
     """Defaults of parameters on engines whose hosts are Linux's, where the others name what Linux does not have."""
     criteria: ClassVar[tuple[Criterion, ...]] = ()

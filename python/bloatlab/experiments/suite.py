@@ -31,7 +31,7 @@ class Suite(Experiment):
         raise NotImplementedError
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A suite has no scenario of its own."""
+        """A suite has no scenario; its experiments have."""
         names = ", ".join(member.name for member in self.members)
         raise ParameterError(f"{self.name}: is a suite of several experiments; name one of them ({names})")
 

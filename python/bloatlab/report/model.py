@@ -77,7 +77,7 @@ class ClaimRow:
     holds: bool | None
     source: str
     remark: str
-    """The source without the source of the experiment, which stands above the table."""
+    """The source without the source of the experiment, which is shown above the table."""
 
 
 @dataclass

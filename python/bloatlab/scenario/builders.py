@@ -175,8 +175,8 @@ def flow(
         qfi: Identifier of its QoS flow in a cell, 0 to 63, which selects its bearer.
         path: Names of the boxes from sender to receiver.
         return_path: Names of the boxes from receiver to sender.
-        source: Name of the sending host, for queues that share between hosts; absent: a host of its own.
-        destination: Name of the receiving host; absent: a host of its own.
+        source: Name of the sending host, for queues that share between hosts; absent: a separate host.
+        destination: Name of the receiving host; absent: a separate host.
         dscp: Differentiated services code point: a name such as `"EF"`, or 0 to 63.
         cca: Congestion control.
         traffic: `"greedy"`, `"ping"` or a table with `kind`.

@@ -50,7 +50,7 @@ class Plan(BaseModel):
     seed: int = 42
     """Where seeds come from."""
     seeds: Seeds = "common"
-    """`common`: replication r has the seed `seed + r` at every point; `independent`: every run has one of its own."""
+    """`common`: replication r has the seed `seed + r` at every point; `independent`: every run has another."""
     engine: str = DEFAULT
     """What runs the scenarios: a built-in engine, or one that the user has named as well or allowed."""
     keep: str = "tables"
@@ -77,7 +77,9 @@ class Plan(BaseModel):
             experiment = get(self.experiment, may_import=self.experiment in plugins)
             if isinstance(experiment, Suite):
                 names = ", ".join(member.name for member in experiment.members)
-                raise ParameterError(f"experiment: {experiment.name} sweeps by itself; name one of its own ({names})")
+                raise ParameterError(
+                    f"experiment: {experiment.name} sweeps by itself; name one of its experiments ({names})"
+                )
             return ExperimentSource(experiment, plugins, engine)
         if isinstance(self.scenario, str):
             return ScenarioSource(read_document(Path(self.scenario)), Path(self.scenario).stem, plugins, engine)

@@ -138,7 +138,7 @@ def plan_points(
         replications: Runs of each point.
         seed: Number from which seeds are derived.
         seeds: `common`: replication `r` (from 0) has the seed `seed + r` at every point, so points are compared under the same
-            random numbers. `independent`: every run has a seed of its own, a hash of `seed`, scenario and `r`.
+            random numbers. `independent`: every run has another seed, a hash of `seed`, scenario and `r`.
         keep: How much of each run is stored.
         where: Conditions on a point's parameters, all of which it must meet.
         dry: Only list the runs. No plugin is imported, so the identities of runs with plugins are not their real ones.
@@ -153,9 +153,7 @@ def plan_points(
     if not 0 <= seed <= LARGEST_SEED - replications:
         raise ParameterError(f"seed: must be from 0 to {LARGEST_SEED - replications}, not {seed}")
     if keep < Keep.METRICS and not source.measures:
-        raise ParameterError(
-            f"keep: {source.name} defines no measures of its own, so metrics is the least that is kept"
-        )
+        raise ParameterError(f"keep: {source.name} defines no measures, so `keep` must be at least `metrics`")
     engine, version = source.engine, source.engine.version()
     runs: dict[str, PlannedRun] = {}
     for point in points:

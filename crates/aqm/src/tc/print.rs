@@ -213,7 +213,7 @@ fn leaves<'q>(
     }
 }
 
-/// The option and its value. Returns `None` if the option is not printed or stands for another value.
+/// The option and its value. Returns `None` if the option is not printed or means another value.
 fn written(word: &Word, value: &Value) -> Option<Result<String, String>> {
     let tc = word.tc;
     match word.form {

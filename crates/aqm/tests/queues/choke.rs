@@ -20,7 +20,7 @@ fn five(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log) {
 fn a_match_with_the_same_flow_drops_both_packets() {
     let (mut queue, mut log) = (build(config()), Log::default());
     five(queue.as_mut(), &mut log);
-    // The sixth sees 0.25 * 5 + 0.75 * 1.94921875 = 2.7, above min, and draws a packet of its own flow.
+    // The sixth sees 0.25 * 5 + 0.75 * 1.94921875 = 2.7, above min, and draws a packet of the same flow.
     queue.enqueue(ms(2.0), packet(5, 7), &mut log);
     assert_eq!(queue.packets(), 3 + 1);
     assert_eq!(queue.bytes(), 6000);

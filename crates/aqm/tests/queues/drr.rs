@@ -107,7 +107,7 @@ fn overflow_takes_the_oldest_packet_of_the_queue_with_the_most_bytes() {
 }
 
 #[test]
-fn a_queue_that_overflow_empties_leaves_the_round_wherever_it_stands() {
+fn a_queue_that_overflow_empties_leaves_the_round_from_any_position() {
     let mut log = Log::default();
     let mut queue = drr(json!({ "limit": "3p" }));
     enqueue_sized(

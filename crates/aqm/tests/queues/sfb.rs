@@ -32,7 +32,7 @@ fn a_flow_may_hold_max_packets_and_max_follows_from_target() {
                 .iter()
                 .all(|(_, reason)| *reason == DropReason::Aqm)
         );
-        // Another flow finds an empty bin of its own in some level.
+        // On some level, another flow finds an empty bin.
         queue.enqueue(0, packet(100, 1), &mut log);
         assert_eq!(queue.packets(), held + 1);
         held

@@ -26,7 +26,11 @@ fn hystart_plus_plus_slows_down_when_the_delay_grows_by_an_eighth() {
     let mut d = driver("hystart++", 16);
     round(&mut d, 80 * MS, MS);
     round(&mut d, 80 * MS, MS);
-    assert_eq!(d.window.cwnd, 64 * MSS, "doubles while the delay stands");
+    assert_eq!(
+        d.window.cwnd,
+        64 * MSS,
+        "doubles while the delay is constant"
+    );
     // The threshold is 80 ms / 8 = 10 ms, so 9 ms more changes nothing.
     round(&mut d, 89 * MS, MS);
     assert_eq!(d.window.cwnd, 128 * MSS);

@@ -28,7 +28,7 @@ fn sacking(number: u32, blocks: &[(u32, u32)]) -> PureAck {
 #[test]
 fn only_an_ack_with_more_information_replaces_another() {
     assert!(superseded(&ack(100), &ack(200)));
-    // A duplicate ACK carries information of its own.
+    // A duplicate ACK carries information that no other ACK has.
     assert!(!superseded(&ack(100), &ack(100)));
     assert!(!superseded(&ack(200), &ack(100)));
     // The acknowledgement numbers wrap.
