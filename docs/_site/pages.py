@@ -35,6 +35,7 @@ OUTSIDE = {
 """Pages of the site whose file is outside docs/: address in the site, path in the repository."""
 MODULES = {"bloatlab.analysis.aggregate", "bloatlab.statistics.intervals", "bloatlab.calculators", "bloatlab.traces"}
 """Modules that the documentation uses, besides those that `import bloatlab` offers."""
+WORD = re.compile(r"\w+")
 LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)")
 
 
@@ -77,12 +78,32 @@ def _figures() -> Iterator[tuple[str, str]]:
     yield "index.md", _render("figures.md", figures=figures.REGISTRY.values())
 
 
+def _users() -> dict[str, list[str]]:
+    """For each word in the names of claims' metrics and in the formulas of criteria: the experiments that use it."""
+    used: dict[str, list[str]] = defaultdict(list)
+    for experiment in CATALOGUE.values():
+        texts = [claim.metric for claim in experiment.claims + experiment.comparison if isinstance(claim.metric, str)]
+        texts += [criterion.formula for criterion in experiment.criteria]
+        for word in sorted(set(WORD.findall(" ".join(texts)))):
+            used[word].append(experiment.name)
+    return used
+
+
 def _metrics() -> Iterator[tuple[str, str]]:
     scopes = defaultdict(list)
     for definition in metrics.definitions().values():
         scopes[definition.scope].append(definition)
+    named = {
+        name: [scope for scope, other in metrics.definitions() if other == name] for _, name in metrics.definitions()
+    }
+    used = _users()
     for scope, definitions in scopes.items():
-        yield f"{scope}.md", _render("metrics_of_scope.md", scope=scope, definitions=definitions)
+        for definition in definitions:
+            name = definition.name
+            others = [other for other in named[name] if other != scope]
+            page = _render("metric.md", scope=scope, definition=definition, others=others, experiments=used[name])
+            yield f"{scope}/{name}.md", page
+        yield f"{scope}/index.md", _render("metrics_of_scope.md", scope=scope, definitions=definitions)
     yield "index.md", _render("metrics.md", scopes=scopes)
 
 
@@ -127,10 +148,11 @@ def _filled(entry: Any) -> Any:
 
 
 def _pages(folder: str) -> list[str]:
-    """Addresses of the pages in a folder; the one that lists the others comes first."""
-    found = {path for path in _made() if path.startswith(folder)}
+    """Addresses of the pages in a folder and of the indexes of its folders; the one that lists the others comes first."""
+    made = {path for path in _made() if path.startswith(folder)}
+    found = {path for path in made if path.endswith("/index.md") or "/" not in path.removeprefix(folder)}
     found |= {path.relative_to(DOCS).as_posix() for path in (DOCS / folder).glob("*.md")}
-    return sorted(found, key=lambda path: (Path(path).name not in ("index.md", "README.md"), path))
+    return sorted(found, key=lambda path: (path.removeprefix(folder) not in ("index.md", "README.md"), path))
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
