@@ -25,7 +25,7 @@ pub(super) fn default_packet() -> Bytes {
     Bytes(1200)
 }
 
-/// The parameters that these kinds have in common.
+/// The parameters that these kinds have in common. Each `Params` has them as fields, because serde cannot flatten a struct and refuse unknown keys.
 pub(super) struct Common {
     pub rate: Rate,
     pub packet: Bytes,
