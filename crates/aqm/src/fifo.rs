@@ -14,6 +14,7 @@ use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 /// bandwidth-delay product or much more. It does not distinguish flows, so one greedy flow delays all others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(inline)]
 pub struct Params {
     /// Capacity of the queue, in packets, bytes or buffers.
     #[schemars(extend("x-minimum" = "1p"))]
@@ -55,8 +56,15 @@ impl Factory for Params {
 
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Fifo {
-            queue: Bounded::new(Capacity::new(self.limit, self.segments_per_buffer)),
+            queue: Bounded::new(self.capacity()),
         })
+    }
+}
+
+impl Params {
+    /// The capacity that both parameters give.
+    pub(crate) fn capacity(&self) -> Capacity {
+        Capacity::new(self.limit, self.segments_per_buffer)
     }
 }
 

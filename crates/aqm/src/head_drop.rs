@@ -1,10 +1,11 @@
 //! First in, first out. A full queue drops its oldest packets to accept a new one.
 
-use bloatlab_units::{Limit, Nanos};
+use bloatlab_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ring::{Bounded, Capacity};
+use crate::fifo;
+use crate::ring::Bounded;
 use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 
 /// First in, first out; a packet that arrives at a full queue pushes out the oldest packets.
@@ -14,27 +15,9 @@ use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
 /// only the limit bounds the delay.
 ///
 /// With `limit` in buffers, it drops all packets of the oldest buffer, because only an empty buffer makes space for another.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Params {
-    /// Capacity of the queue, in packets, bytes or buffers.
-    #[schemars(extend("x-minimum" = "1p"))]
-    pub limit: Limit,
-    /// Number of packets that one buffer holds if `limit` is in buffers. Consecutive segments that a TCP sender hands over together share a buffer.
-    /// Every other packet occupies its own buffer.
-    #[schemars(range(min = 1, max = 65_536))]
-    pub segments_per_buffer: u32,
-}
-
-impl Default for Params {
-    fn default() -> Self {
-        Self {
-            // Linux's txqueuelen.
-            limit: Limit::Packets(1000),
-            segments_per_buffer: 1,
-        }
-    }
-}
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Params(pub fifo::Params);
 
 impl Factory for Params {
     const ALIASES: &'static [&'static str] = &["pfifo_head_drop"];
@@ -48,7 +31,7 @@ impl Factory for Params {
 
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(HeadDrop {
-            queue: Bounded::new(Capacity::new(self.limit, self.segments_per_buffer)),
+            queue: Bounded::new(self.0.capacity()),
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bloatlab_aqm::QueueConfig;
+use bloatlab_aqm::{QueueConfig, head_drop};
 use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow};
 use bloatlab_units::Limit;
 
@@ -41,8 +41,9 @@ fn of_box(kind: &PlanBoxKind) -> u32 {
         return 1;
     };
     let (limit, segments) = match &link.queue {
-        QueueConfig::Fifo(queue) => (queue.limit, queue.segments_per_buffer),
-        QueueConfig::HeadDrop(queue) => (queue.limit, queue.segments_per_buffer),
+        QueueConfig::Fifo(queue) | QueueConfig::HeadDrop(head_drop::Params(queue)) => {
+            (queue.limit, queue.segments_per_buffer)
+        }
         _ => return 1,
     };
     match limit {

@@ -86,10 +86,10 @@ fn words_set_parameters_and_the_rest_is_tcs_default() {
     };
     assert_eq!(read("pfifo limit 100"), Ok(fifo(Limit::Packets(100))));
     assert_eq!(read("bfifo limit 250000"), Ok(fifo(Limit::Bytes(250_000))));
-    let wanted = head_drop::Params {
+    let wanted = head_drop::Params(fifo::Params {
         limit: Limit::Packets(3),
         ..Default::default()
-    };
+    });
     assert_eq!(
         read("pfifo_head_drop limit 3"),
         Ok(QueueConfig::HeadDrop(wanted))

@@ -313,7 +313,7 @@ impl Station<'_> {
     fn check_limit(&self, event: &PacketEvent) -> Verdict {
         let limit = match &self.link.queue {
             QueueConfig::Fifo(params) => params.limit,
-            QueueConfig::HeadDrop(params) => params.limit,
+            QueueConfig::HeadDrop(params) => params.0.limit,
             QueueConfig::Codel(params) => params.limit,
             QueueConfig::FqCodel(params) => params.limit,
             QueueConfig::Pie(params) => params.limit,
