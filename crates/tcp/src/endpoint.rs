@@ -5,24 +5,12 @@ use bloatlab_cc::{CongestionControl, EcnFeedback};
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::TcpConfig;
+use crate::handshake::{Handshake, Step};
 use crate::marks::{self, EcnPlan};
 use crate::receiver::Receiver;
 use crate::segment::{ACK, FIN, SYN, Segment, time_stamp, unwrap};
 use crate::sender::Sender;
 use crate::transmit::{Buffer, Sent, Train};
-
-/// Number of retransmissions after which a SYN is given up: RFC 6298 section 5; Linux's tcp_syn_retries.
-const SYN_RETRIES: u32 = 6;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Closed,
-    Listen,
-    SynSent,
-    SynReceived,
-    Established,
-    Failed,
-}
 
 /// One end of a TCP connection.
 pub struct Endpoint {
@@ -30,13 +18,7 @@ pub struct Endpoint {
     pub sender: Sender,
     /// The receiving half.
     pub receiver: Receiver,
-    phase: Phase,
-    syn_deadline: Nanos,
-    syn_sent_at: Nanos,
-    syn_tries: u32,
-    syn_wanted: bool,
-    /// When the handshake ended; `NEVER` before.
-    established_at: Nanos,
+    handshake: Handshake,
     /// This end has never had data to send and reports no marks: it only acknowledges.
     only_acknowledges: bool,
     ecn: EcnPlan,
@@ -60,12 +42,7 @@ impl Endpoint {
         Self {
             sender: Sender::new(config, cc),
             receiver: Receiver::new(config),
-            phase: Phase::Closed,
-            syn_deadline: NEVER,
-            syn_sent_at: 0,
-            syn_tries: 0,
-            syn_wanted: false,
-            established_at: NEVER,
+            handshake: Handshake::new(),
             only_acknowledges: false,
             ecn,
             feedback: EcnFeedback::Off,
@@ -83,13 +60,12 @@ impl Endpoint {
 
     /// Starts the handshake.
     pub fn connect(&mut self) {
-        self.phase = Phase::SynSent;
-        self.syn_wanted = true;
+        self.handshake.connect();
     }
 
     /// Waits for the other end's SYN.
     pub fn listen(&mut self) {
-        self.phase = Phase::Listen;
+        self.handshake.listen();
     }
 
     /// The application writes this many bytes.
@@ -115,17 +91,17 @@ impl Endpoint {
     /// Whether the handshake is complete.
     #[inline]
     pub fn established(&self) -> bool {
-        self.phase == Phase::Established
+        self.handshake.is_complete()
     }
 
     /// Whether the handshake was given up.
     pub fn failed(&self) -> bool {
-        self.phase == Phase::Failed
+        self.handshake.has_failed()
     }
 
     /// When the handshake ended; `NEVER` before.
     pub fn established_at(&self) -> Nanos {
-        self.established_at
+        self.handshake.established_at()
     }
 
     /// Payload bytes written and not acknowledged, which fill the send buffer.
@@ -153,7 +129,7 @@ impl Endpoint {
     /// Slow path of [`on_segment`](Self::on_segment).
     #[inline(always)]
     fn on_any_segment(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> u64 {
-        if self.phase != Phase::Established && !self.on_handshake(now, segment, ecn) {
+        if !self.established() && !self.on_handshake(now, segment, ecn) {
             return 0;
         }
         if segment.has(SYN) {
@@ -178,37 +154,30 @@ impl Endpoint {
     /// Processes a segment before the connection is established. Returns whether the segment must be processed further.
     #[cold]
     fn on_handshake(&mut self, now: Nanos, segment: &Segment, ecn: Ecn) -> bool {
-        match self.phase {
-            Phase::Listen if segment.has(SYN) => {
-                self.receiver.next = 1;
-                self.receiver.ts_recent = segment.tsval;
-                self.syn_came = ecn;
-                self.agree(self.ecn.agree(marks::offered_by_syn(segment)));
+        let step = self.handshake.on_segment(now, segment);
+        match step {
+            Step::Nothing => return false,
+            Step::SynCame => {
+                self.on_syn(segment, ecn, marks::offered_by_syn(segment));
                 self.sender.edge = u64::from(segment.window) + 1;
-                self.phase = Phase::SynReceived;
-                self.syn_wanted = true;
-                false
             }
-            Phase::SynSent if segment.has(SYN) && segment.has(ACK) => {
-                self.receiver.next = 1;
-                self.receiver.ts_recent = segment.tsval;
-                self.syn_came = ecn;
-                self.agree(self.ecn.agree(marks::offered_by_syn_ack(segment)));
+            Step::SynAckCame => {
+                self.on_syn(segment, ecn, marks::offered_by_syn_ack(segment));
                 self.reports_syn = self.feedback == EcnFeedback::Accurate;
                 self.receiver.ack_now = true;
                 self.establish(now, segment);
-                false
             }
-            Phase::SynReceived if segment.has(SYN) => {
-                self.syn_wanted = true;
-                false
-            }
-            Phase::SynReceived if segment.has(ACK) && segment.ack >= 1 => {
-                self.establish(now, segment);
-                true
-            }
-            _ => false,
+            Step::AckCame => self.establish(now, segment),
         }
+        step == Step::AckCame
+    }
+
+    /// Processes what the other end's SYN or SYN-ACK says, and the feedback that it offers.
+    fn on_syn(&mut self, segment: &Segment, ecn: Ecn, offered: EcnFeedback) {
+        self.receiver.next = 1;
+        self.receiver.ts_recent = segment.tsval;
+        self.syn_came = ecn;
+        self.agree(self.ecn.agree(offered));
     }
 
     fn agree(&mut self, feedback: EcnFeedback) {
@@ -219,13 +188,9 @@ impl Endpoint {
     }
 
     fn establish(&mut self, now: Nanos, segment: &Segment) {
-        self.phase = Phase::Established;
-        self.established_at = now;
         self.only_acknowledges = self.sender.fast_paths
             && self.feedback == EcnFeedback::Off
             && self.sender.has_never_written();
-        self.syn_deadline = NEVER;
-        self.syn_wanted = false;
         let sender = &mut self.sender;
         sender.una = 1;
         sender.next = 1;
@@ -235,8 +200,7 @@ impl Endpoint {
         sender.window.pacing = 0;
         sender.counter_reader.begin(segment.tsval);
         sender.cc.on_start(&mut sender.window, now);
-        if self.syn_tries == 1 {
-            let rtt = now - self.syn_sent_at;
+        if let Some(rtt) = self.handshake.rtt() {
             sender.rtt.sample(rtt, sender.una, sender.next);
             sender.cc.on_handshake(&mut sender.window, rtt);
         }
@@ -246,7 +210,7 @@ impl Endpoint {
     #[inline]
     pub fn is_silent(&self) -> bool {
         let has_acks = self.receiver.ack_now || self.receiver.has_prior();
-        self.phase == Phase::Established && self.sender.has_never_written() && !has_acks
+        self.established() && self.sender.has_never_written() && !has_acks
     }
 
     /// Writes the next segment to send now and returns its code point. Must be called until it returns `None`.
@@ -254,7 +218,7 @@ impl Endpoint {
     /// The segment is written in place, because it is part of a packet. Copying what was just written would stall the processor.
     #[inline(always)]
     pub fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
-        if self.phase != Phase::Established {
+        if !self.established() {
             return self.poll_handshake(now, segment);
         }
         if self.receiver.has_prior() {
@@ -354,20 +318,16 @@ impl Endpoint {
 
     #[cold]
     fn poll_handshake(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
-        if !self.syn_wanted {
+        if !self.handshake.poll(now, self.sender.rtt.rto()) {
             return None;
         }
-        self.syn_wanted = false;
-        self.syn_tries += 1;
-        self.syn_sent_at = now;
-        self.syn_deadline = now + (self.sender.rtt.rto() << (self.syn_tries - 1).min(6));
         *segment = Segment {
             flags: SYN,
             tsval: time_stamp(now),
             ..Segment::default()
         };
         self.receiver.stamp(segment);
-        if self.phase == Phase::SynReceived {
+        if self.handshake.is_answer() {
             segment.flags |= ACK;
             match self.feedback {
                 EcnFeedback::Off => {}
@@ -378,7 +338,7 @@ impl Endpoint {
             return Some(self.codes.1);
         }
         segment.ack = 0;
-        let offer = self.ecn.offer(self.syn_tries);
+        let offer = self.ecn.offer(self.handshake.tries());
         match offer {
             EcnFeedback::Off => {}
             // RFC 3168 section 6.1.1: an ECN-setup SYN.
@@ -391,14 +351,14 @@ impl Endpoint {
 
     /// Number of retransmissions of this end's SYN or SYN-ACK.
     pub fn syn_repeats(&self) -> u64 {
-        self.syn_tries.saturating_sub(1).into()
+        self.handshake.tries().saturating_sub(1).into()
     }
 
     /// The earliest time at which [`on_timer`](Self::on_timer) has something to do.
     #[inline]
     pub fn deadline(&self) -> Nanos {
-        if self.phase != Phase::Established {
-            return self.syn_deadline;
+        if !self.established() {
+            return self.handshake.deadline();
         }
         let sender = &self.sender;
         let timers = sender.timer.min(sender.reorder_timer);
@@ -425,16 +385,8 @@ impl Endpoint {
 
     /// Checks the timers. Must be followed by [`poll`](Self::poll).
     pub fn on_timer(&mut self, now: Nanos) {
-        if self.phase != Phase::Established {
-            if self.syn_deadline <= now {
-                self.syn_deadline = NEVER;
-                if self.syn_tries > SYN_RETRIES {
-                    self.phase = Phase::Failed;
-                } else {
-                    self.syn_wanted = true;
-                }
-            }
-            return;
+        if !self.established() {
+            return self.handshake.on_timer(now);
         }
         if self.receiver.ack_deadline <= now {
             self.receiver.ack_deadline = NEVER;

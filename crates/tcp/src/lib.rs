@@ -4,6 +4,7 @@ mod ack;
 mod buffers;
 mod config;
 mod endpoint;
+mod handshake;
 mod linux;
 mod loss;
 mod marks;
