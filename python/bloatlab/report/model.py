@@ -99,6 +99,8 @@ class ExperimentView:
     title: str
     summary: str
     source: str
+    engines: str
+    """A sentence about engines other than the simulator, and about how well they kept time; empty: there are none."""
     verdict: Verdict
     commands: list[str]
     parameters: PlainTable

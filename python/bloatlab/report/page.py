@@ -153,6 +153,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         title=known.title if known else name,
         summary=known.summary if known else "",
         source=known.source if known else "",
+        engines=_other_engines(mine, own["metrics"]),
         verdict=judged,
         commands=commands[-MOST_COMMANDS:],
         parameters=model.parameters(own["parameters"], swept, known),
@@ -313,6 +314,21 @@ def _facts(runs: pl.DataFrame) -> list[tuple[str, str]]:
     if done.height:
         facts.append(("finished", str(done["created"].max())[:19].replace("T", " ") + " UTC"))
     return [(name, value) for name, value in facts if value]
+
+
+def _other_engines(runs: pl.DataFrame, metrics: pl.DataFrame) -> str:
+    """A sentence about engines other than the simulator. Empty: no other engine has made runs."""
+    from bloatlab.engines import DEFAULT
+
+    made = runs.filter((pl.col("status") == "done") & (pl.col("engine") != DEFAULT))
+    if made.is_empty():
+        return ""
+    by = made.select("engine", "engine_version").unique(maintain_order=True).iter_rows()
+    sentence = f"Made by {' and '.join(f'the engine {engine} ({version})' for engine, version in by)}."
+    late = metrics.filter(metric="p99_lateness")["value"].max()
+    return (
+        sentence if late is None else f"{sentence} In every run, 99 % of the packets left at most {late:.2g} ms late."
+    )
 
 
 def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
