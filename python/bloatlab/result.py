@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.errors import StoreError
+from bloatlab.errors import StoreError, unknown
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.tables import Table
 
@@ -150,9 +150,13 @@ class Result:
             link: Name of the link to capture at; absent: the first.
 
         Raises:
+            ParameterError: The run has no such link.
             StoreError: The engine is not the one that made this result or gives other results in each run, the scenario
                 names a plugin that is not allowed (`allow_plugins`), or the file cannot be written.
         """
+        names = [str(name) for name in self.links.to_polars()["link"]]
+        if link is not None and link not in names:
+            raise unknown("link", link, names)
         try:
             self._with_packets().write_pcap(str(path), link)
         except OSError as error:

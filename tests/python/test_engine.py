@@ -189,6 +189,9 @@ def test_pcap_of_a_stored_run(tmp_path: Path) -> None:
     result = bl.run(SMALL, out=tmp_path / "r")
     result.write_pcap(tmp_path / "stored.pcap")
     bl.run(SMALL, packets=True).write_pcap(tmp_path / "fresh.pcap")
+    with pytest.raises(bl.ParameterError, match=r"unknown link `nolink`"):
+        result.write_pcap(tmp_path / "none.pcap", "nolink")
+    assert not (tmp_path / "none.pcap").exists()
     data = (tmp_path / "stored.pcap").read_bytes()
     assert len(data) > 10_000
     assert data == (tmp_path / "fresh.pcap").read_bytes()
