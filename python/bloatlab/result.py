@@ -154,9 +154,8 @@ class Result:
             StoreError: The engine is not the one that made this result or gives other results in each run, the scenario
                 names a plugin that is not allowed (`allow_plugins`), or the file cannot be written.
         """
-        names = [str(name) for name in self.links.to_polars()["link"]]
-        if link is not None and link not in names:
-            raise unknown("link", link, names)
+        if link is not None and self.link_metrics and link not in self.link_metrics:
+            raise unknown("link", link, self.link_metrics)
         try:
             self._with_packets().write_pcap(str(path), link)
         except OSError as error:
