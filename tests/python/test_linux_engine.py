@@ -372,6 +372,21 @@ def test_who_makes_many_runs_lets_others_go_first() -> None:
     assert order == ["other", "the same again"]
 
 
+def test_what_a_killed_shell_left_is_removed_by_the_next_one() -> None:
+    with turn.beside() as directory:
+        (directory / "outcome.json").touch()
+        home = directory.parent
+        with turn.beside() as other:
+            assert {directory, other} <= set(home.iterdir())
+    assert not list(home.glob(f"{turn.SHELL}*"))
+    left = home / f"{turn.SHELL}0123456789abcdef"
+    left.mkdir()
+    left.with_suffix(turn.LOCK_END).touch()
+    with turn.beside():
+        assert not left.exists()
+    assert not list(home.glob(f"{turn.SHELL}*"))
+
+
 def test_a_name_that_others_have_taken_is_left_alone(tmp_path: Path) -> None:
     with turn.turn(lambda: None) as directory:
         home = directory.parent

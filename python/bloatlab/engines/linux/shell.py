@@ -6,16 +6,15 @@ import json
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from bloatlab import units
 from bloatlab.engines.interface import Outcome
 from bloatlab.engines.linux import driver, exchange
+from bloatlab.engines.linux.turn import beside
 from bloatlab.engines.linux.uplink import Uplink
 from bloatlab.errors import EngineError
 
@@ -73,8 +72,8 @@ def shell(
     duration_s = units.duration(_duration(scenario_json))
     limit_s = duration_s + 2 * START_UP_S
     with ExitStack() as stack:
-        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix=f"bloatlab-shell-{os.getuid()}-"))
-        uplink = stack.enter_context(Uplink(Path(directory))) if internet else None
+        directory = stack.enter_context(beside())
+        uplink = stack.enter_context(Uplink(directory)) if internet else None
         stack.enter_context(_left_to_the_program())
         if is_interactive:
             stack.enter_context(_terminal_given_back())
@@ -83,7 +82,7 @@ def shell(
             seed=seed,
             kernel_link=kernel_link,
             record_packets=record_packets,
-            directory=directory,
+            directory=str(directory),
             driver=os.getpid(),
             foreground=flow,
             is_interactive=is_interactive,
@@ -101,7 +100,7 @@ def shell(
         except EngineError as error:
             # Its own reason tells more than that of the run which waits for it.
             raise EngineError(f"shell: {(uplink and uplink.failure) or error}") from error
-        outcome = exchange.read(Path(directory))
+        outcome = exchange.read(directory)
     code = TIME_LIMIT if outcome.code is None else outcome.code
     return Finished(outcome=outcome, exit_code=code, seconds=outcome.nanoseconds * 1e-9)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import secrets
 import shutil
 import stat
 import tempfile
@@ -19,6 +20,8 @@ LOCK = "lock"
 NEXT = "next"
 """The run that has it is the next one."""
 RUN = "run-"
+SHELL = "shell-"
+LOCK_END = ".lock"
 MOST_NAMES = 10
 _log = logging.getLogger("bloatlab")
 
@@ -56,6 +59,54 @@ def turn(wait: Callable[[], None]) -> Iterator[Path]:
         os.close(own)
         if next_ >= 0:
             os.close(next_)
+
+
+@contextmanager
+def beside() -> Iterator[Path]:
+    """Gives a temporary directory for a run that waits for no other, and removes those that killed runs left.
+
+    Raises:
+        EngineError: There is no place for temporary files.
+    """
+    try:
+        home = _home()
+        for lock in home.glob(f"{SHELL}*{LOCK_END}"):
+            _remove_if_left(lock)
+        descriptor, lock = _own_lock(home)
+    except OSError as error:
+        raise EngineError(f"{error.filename}: {error.strerror or error}") from error
+    directory = lock.with_suffix("")
+    try:
+        directory.mkdir(mode=0o700)
+        yield directory
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _own_lock(home: Path) -> tuple[int, Path]:
+    """Makes a file and locks it, before another process can take it for one that was left."""
+    while True:
+        path = home / f"{SHELL}{secrets.token_hex(8)}{LOCK_END}"
+        descriptor = _open(path)
+        if _take(descriptor) and path.exists():
+            return descriptor, path
+        os.close(descriptor)
+
+
+def _remove_if_left(lock: Path) -> None:
+    """Removes the lock and the directory of a run that has been killed."""
+    try:
+        descriptor = _open(lock)
+    except FileNotFoundError:
+        return
+    try:
+        if _take(descriptor):
+            shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+            lock.unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
 
 
 def _open(path: Path) -> int:
