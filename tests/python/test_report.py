@@ -12,14 +12,16 @@ from subprocess import PIPE, Popen
 import polars as pl
 import pytest
 
+import bloatlab as bl
 import synthetic
 from bloatlab import cli
 from bloatlab.errors import StoreError
+from bloatlab.figures import source
 from bloatlab.metrics import definitions
 from bloatlab.report import drawing, make_report, metric_tables, text, verdict
 from bloatlab.report import page_of as made_page
 from bloatlab.report.drawing import slim
-from bloatlab.store import Keep, Writer
+from bloatlab.store import Keep, Store, Writer
 from bloatlab.store.files import GENERATOR
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -414,3 +416,27 @@ def test_slim_svg_keeps_the_picture_and_drops_the_rest():
         '<g clip-path="url(#fig-0)"><path d="M1.2,6.7L2,3" stroke="#333344"/></g>'
         "<text>0.12345</text></svg>"
     )
+
+
+def test_a_verdict_is_about_one_direction(tmp_path):
+    document = {
+        "name": "both-ways",
+        "duration": "5s",
+        "dumbbell": {"rate": "20Mbit/s", "reverse_rate": "5Mbit/s", "rtt": "20ms"},
+        "flows": [
+            {"name": "down", "count": 4},
+            {"name": "up", "count": 2, "direction": "reverse"},
+            {"name": "call", "direction": "reverse", "traffic": {"kind": "cbr", "rate": "100kbit/s"}},
+        ],
+    }
+    run = bl.run(document, out=tmp_path / "r")
+    store = Store(tmp_path / "r")
+    tables = source.of_run(store, run.run_id)
+    assert tables["flows"]["links"].to_list() == [["bottleneck"]] * 4 + [["reverse"]] * 3
+    judged = verdict.of_run(tables, store.metrics())
+    # The slower link is the bottleneck.
+    up, down = judged.sentence.split(" In the other direction, ")
+    share = float(re.search(r"([\d.]+) % of the bottleneck's 5 Mbit/s", up)[1])
+    assert 80 < share <= 100
+    assert "3 cubic flows carry" in up
+    assert down.startswith("4 cubic flows carry")

@@ -27,9 +27,10 @@ RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_s
 def of_run(
     store: Store, run_id: str, *, allow_plugins: bool = False, engine: str | None = None
 ) -> dict[str, pl.DataFrame]:
-    """Tables of one run. `links` also has `limit_packets`, the limit of the queue if it counts packets.
+    """Tables of one run.
 
-    Tables that were not kept are simulated again.
+    `links` also has `limit_packets`, the limit of the queue if it counts packets. `flows` also has `links`, the names of the
+    links that the data crosses. Tables that were not kept are simulated again.
 
     Args:
         store: The results.
@@ -46,7 +47,9 @@ def of_run(
     if engine is not None:
         result.with_engine(engine)
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
-    return {**tables, "links": with_limits(tables["links"], result.scenario)}
+    scenario = result.scenario
+    own = {"links": with_limits(tables["links"], scenario), "flows": with_links(tables["flows"], scenario)}
+    return {**tables, **own}
 
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
@@ -211,6 +214,22 @@ def _rows(ranking: Ranking) -> pl.DataFrame:
     ]
     numbers = dict.fromkeys(("score", "value", "low", "high", "rank"), pl.Float64)
     return pl.DataFrame(rows, schema_overrides=numbers)
+
+
+def with_links(flows: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
+    """Adds `links` to `flows`: the names of the links that the data crosses.
+
+    It is null if this version does not accept the scenario.
+    """
+    if "flow" not in flows.columns:
+        return flows
+    planned = language.stored_plan(scenario)
+    paths = {flow.name: flow.forward for flow in planned.flows} if planned else {}
+    crossed = [
+        None if planned is None or name not in paths else [box for box in paths[name] if box in planned.links]
+        for name in map(str, flows["flow"].to_list())
+    ]
+    return flows.with_columns(pl.Series("links", crossed, dtype=pl.List(pl.String)))
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:

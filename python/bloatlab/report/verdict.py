@@ -37,15 +37,17 @@ def grade(increase_ms: float | None) -> str:
 
 
 def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
-    """Judges one run.
+    """Judges one run: the flows whose data crosses the bottleneck. Throughput the other way is told apart.
 
     Args:
         tables: The tables of the run.
         metrics: Rows of the run in `metrics` of the store.
     """
+    path = network.path(tables)
+    flows, others = _through(network.table(tables, "flows"), path.link)
+    every, metrics = metrics, _of_flows(metrics, flows)
     found = metrics_by_run(metrics)
     row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
-    path, flows = network.path(tables), network.table(tables, "flows")
     row["throughput_mbps"] = rate = carried_mbps(metrics, flows)
     srtt = row["srtt_ms"]
     increase = standing_queue(metrics)
@@ -66,7 +68,29 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
             share = text.percent(rate / path.capacity_mbps)
             carried += f" of payload, {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
         parts.append(carried)
-    return Verdict(grade(increase), " while ".join(parts) + ".", _numbers(row, increase))
+    sentence = " while ".join(parts) + "."
+    other_rate = carried_mbps(_of_flows(every, others), others) if others.height else None
+    if other_rate is not None:
+        sentence += f" In the other direction, {_who(others)} {text.with_unit(other_rate, 'Mbit/s', 4)}."
+    return Verdict(grade(increase), sentence, _numbers(row, increase))
+
+
+def _through(flows: pl.DataFrame, link: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The flows whose data crosses a link, and the others. All flows, and no others, if that is not known."""
+    none = flows.clear()
+    if link is None or "links" not in flows.columns or flows["links"].null_count():
+        return flows, none
+    crosses = pl.col("links").list.contains(link)
+    mine = flows.filter(crosses)
+    return (mine, flows.filter(~crosses)) if mine.height else (flows, none)
+
+
+def _of_flows(metrics: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """The metrics of these flows, and all metrics of other scopes."""
+    if "flow" not in flows.columns:
+        return metrics
+    names = flows["flow"].cast(pl.String).to_list()
+    return metrics.filter((pl.col("scope") != "flow") | pl.col("entity").is_in(names))
 
 
 def standing_queue(metrics: pl.DataFrame) -> float | None:
@@ -108,7 +132,8 @@ def carried_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
 
 def _who(flows: pl.DataFrame) -> str:
     ccas = flows["cca"].drop_nulls().unique(maintain_order=True).to_list() if "cca" in flows.columns else []
-    names = "/".join(ccas) if len(ccas) <= 3 else ""
+    # Datagrams have no congestion control.
+    names = "/".join(filter(None, ccas)) if len(ccas) <= 3 else ""
     if flows.height == 1:
         return f"one {names} flow carries".replace("  ", " ")
     return f"{flows.height} {names} flows carry".replace("  ", " ")
