@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import importlib.util
+import signal
 from pathlib import Path
 
 import pytest
 
 import fake_core
 from bloatlab.engines import registry
+
+# A shell starts programs in the background with Ctrl-C ignored, and tests of Ctrl-C need it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REAL = importlib.util.find_spec("bloatlab._core") is not None
 DOCUMENT = {
