@@ -96,9 +96,10 @@ def test_claims_belong_to_the_published_run_alone(capsys: pytest.CaptureFixture[
 def test_run_prints_a_summary_and_stores(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "run", "deep-buffers")
     assert code == 0
-    assert "mean_srtt_l4" in out
+    assert "15.59 Mbit/s" in out
     assert "1 simulated" in out
     assert "report" in out
+    assert "mean_srtt_l4" in run(capsys, "run", "deep-buffers", "--all")[1]
     out = run(capsys, "run", "deep-buffers", "--sweep", "cca=cubic,newreno", "--replications", "2")[1]
     assert "3 simulated, 1 read from the store" in out
     assert Store("results/deep-buffers").runs().height == 4

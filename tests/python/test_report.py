@@ -440,3 +440,27 @@ def test_a_verdict_is_about_one_direction(tmp_path):
     assert 80 < share <= 100
     assert "3 cubic flows carry" in up
     assert down.startswith("4 cubic flows carry")
+
+
+def test_the_bottleneck_is_a_link_that_data_crosses(tmp_path):
+    document = {
+        "name": "slow-acks",
+        "duration": "3s",
+        "dumbbell": {"rate": "20Mbit/s", "reverse_rate": "2Mbit/s", "rtt": "20ms"},
+        "flows": [{"name": "down"}],
+    }
+    run = bl.run(document, out=tmp_path / "r")
+    store = Store(tmp_path / "r")
+    judged = verdict.of_run(source.of_run(store, run.run_id), store.metrics())
+    assert "% of the bottleneck's 20 Mbit/s" in judged.sentence
+
+
+def test_a_single_run_is_told_in_a_few_lines(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.command(["run", "deep-buffers"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("grade B: A standing queue of 43.7 ms")
+    assert "throughput 15.39 Mbit/s" in lines[1]
+    assert len(lines) == 5
+    assert cli.command(["run", "deep-buffers", "--all"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) > 60

@@ -79,6 +79,8 @@ class Output:
     """Results directory, or a URL such as s3://bucket/path [default: results/NAME, or that of the plan]."""
     json: Flag = False
     """Print one JSON object and nothing else."""
+    all: Flag = False
+    """Print every metric of a single run."""
 
     def directory(self, name: str) -> Path | str:
         """The results directory. `name` is the name of the experiment, scenario or plan."""

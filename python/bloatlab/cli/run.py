@@ -97,16 +97,20 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
     if not done:
         return
     from bloatlab.cli.summary import MOST_ROWS, ranking_table, rows_of, summary_table
+    from bloatlab.cli.verdict import verdict_of
 
     out = console()
     ranks = job.experiment is not None and bool(job.experiment.criteria or isinstance(job.experiment, Suite))
     listed = done if ranks else [planned for row in rows_of(done)[:MOST_ROWS] for planned in row]
     metrics = store.run_metrics([planned.run_id for planned in listed])
     ranking = of_plan(job.experiment, done, metrics) if ranks else None
-    if ranking is None:
+    if ranking is not None:
+        out.print(ranking_table(job.name, ranking, len(done)))
+    elif len(done) > 1 or output.all or not (lines := verdict_of(store, done[0], metrics[done[0].run_id])):
         out.print(summary_table(job.name, done, metrics, job.axes))
     else:
-        out.print(ranking_table(job.name, ranking, len(done)))
+        for line in lines:
+            out.print(line, soft_wrap=True, markup=False, highlight=False)
     made = "simulated" if all(planned.engine.reproducible for planned in job.runs) else "run"
     how = f"{summary.done} {made}" + (f", {summary.read} read from the store" if summary.read else "")
     rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MOST_ROWS else ""

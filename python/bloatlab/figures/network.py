@@ -47,8 +47,14 @@ class Path:
 
 
 def path(tables: Tables) -> Path:
-    """Finds the base RTT and the bottleneck: the slowest link, among equal rates the one with the longest queue."""
+    """Finds the base RTT and the bottleneck.
+
+    The bottleneck is the slowest link that data crosses, among equal rates the one with the longest queue.
+    """
     links, flows = table(tables, "links"), table(tables, "flows")
+    crossed = flows["links"].explode().drop_nulls().unique().to_list() if "links" in flows.columns else []
+    if crossed and "link" in links.columns:
+        links = links.filter(pl.col("link").cast(pl.String).is_in(crossed))
     link = capacity = None
     if {"link", "rate_mbps"} <= set(links.columns):
         rates = zip(links["link"].to_list(), links["rate_mbps"].to_list(), strict=True)
