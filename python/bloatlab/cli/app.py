@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from bloatlab.cli import analysis_app
 from bloatlab.cli.calc_app import calc
+from bloatlab.cli.lab_app import lab
 from bloatlab.cli.options import (
     OUTPUT,
     POINTS,
@@ -52,6 +53,7 @@ app.command(calc)
 app.command(store)
 app.command(runs)
 app.command(shell, usage=USAGE)
+app.command(lab)
 
 
 @app.command(name="list")
