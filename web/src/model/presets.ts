@@ -5,7 +5,7 @@ export const FIRST: Scenario = {
   name: "home link",
   duration: "120s",
   sample_interval: "50ms",
-  dumbbell: { rate: "20Mbit/s", rtt: "30ms", queue: { kind: "fifo", limit: "1000p" } },
+  dumbbell: { rate: "20Mbit/s", reverse_rate: "5Mbit/s", rtt: "30ms", queue: { kind: "fifo", limit: "1000p" } },
   flows: [
     { name: "download", cca: "cubic" },
     { name: "call", traffic: { kind: "cbr", rate: "1Mbit/s" } },
@@ -39,7 +39,7 @@ export interface LinkPreset {
 const fifo = (limit: string): Table => ({ kind: "fifo", limit });
 
 export const LINKS: readonly LinkPreset[] = [
-  { id: "home", label: "Home link", about: "20 Mbit/s, 30 ms, a FIFO of 1000 packets", network: { dumbbell: { rate: "20Mbit/s", rtt: "30ms", queue: fifo("1000p") } } },
+  { id: "home", label: "Home link", about: "20 Mbit/s down, 5 Mbit/s up, 30 ms, FIFOs of 1000 packets", network: { dumbbell: { rate: "20Mbit/s", reverse_rate: "5Mbit/s", rtt: "30ms", queue: fifo("1000p") } } },
   { id: "dsl", label: "DSL", about: "16 Mbit/s down, 1 Mbit/s up, 40 ms", network: { dumbbell: { rate: "16Mbit/s", reverse_rate: "1Mbit/s", rtt: "40ms", queue: fifo("500p"), reverse_queue: fifo("100p") } } },
   { id: "cable", label: "Cable", about: "200 Mbit/s down, 20 Mbit/s up, 20 ms", network: { dumbbell: { rate: "200Mbit/s", reverse_rate: "20Mbit/s", rtt: "20ms", queue: fifo("2000p"), reverse_queue: fifo("512p") } } },
   { id: "fibre", label: "Fibre", about: "1 Gbit/s both ways, 10 ms", network: { dumbbell: { rate: "1Gbit/s", reverse_rate: "1Gbit/s", rtt: "10ms", queue: fifo("1000p"), reverse_queue: fifo("1000p") } } },

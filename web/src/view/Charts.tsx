@@ -102,7 +102,7 @@ function Readings({ spec, from, to }: { spec: ChartSpec; from: number; to: numbe
       <thead>
         <tr>
           <th scope="col">{at === null ? "now" : `at ${short(at)} s`}</th>
-          <th scope="col" class="number">{spec.unit === "segments" ? "" : ""}value</th>
+          <th scope="col" class="number">value</th>
           <th scope="col" class="number">P50</th>
           <th scope="col" class="number">P95</th>
           <th scope="col" class="number">P99</th>
@@ -142,7 +142,7 @@ function create(element: HTMLDivElement, spec: ChartSpec, last: boolean): uPlot 
     {
       width: Math.max(100, element.clientWidth),
       height: height(last),
-      padding: [6, 6, last ? 0 : 4, 0],
+      padding: [6, 18, last ? 0 : 4, 0],
       legend: { show: false },
       scales: { x: { time: false, auto: false }, y: { range: (_plot, _low, high) => [0, Math.max(spec.unit === "ms" ? 5 : 1, (high ?? 0) * 1.08)] } },
       axes: [
@@ -158,7 +158,7 @@ function create(element: HTMLDivElement, spec: ChartSpec, last: boolean): uPlot 
           width: spec.stacked ? 1 : 1.6,
           dash: line.dash,
           ...(line.fill ? { fill: `${line.colour}99` } : {}),
-          points: { show: false },
+          points: { show: spec.id === "page", size: 6, fill: line.colour },
           spanGaps: true,
         })),
       ],
@@ -200,6 +200,7 @@ function marks(plot: uPlot, spec: ChartSpec): void {
     if (spec.id !== "queue") return;
     ctx.fillStyle = ink("event");
     ctx.textBaseline = "top";
+    ctx.textAlign = "left";
     ctx.fillText(labelOf(entry), x + 4, top + 2 + (index % 4) * 13 * devicePixelRatio);
   });
   ctx.restore();

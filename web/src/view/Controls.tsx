@@ -135,6 +135,7 @@ function Text({ label, value, placeholder, help, set: apply }: { label: string; 
 
 function QueueFields() {
   const list = algorithms.value?.queues.filter((each) => each.kind !== "python") ?? [];
+  const reverse = current.value.dumbbell?.["reverse_rate"] ? kind(current.value.dumbbell["reverse_queue"], "fifo") : null;
   const present = kind(queue.value, "fifo");
   const algorithm = list.find((each) => each.kind === present);
   return (
@@ -161,6 +162,16 @@ function QueueFields() {
             }}
           />
         </details>
+      )}
+      {reverse && (
+        <label class="field">
+          <span class="name">of the upload</span>
+          <select value={reverse} onChange={(event) => act(() => change("dumbbell.reverse_queue", { kind: event.currentTarget.value }))}>
+            {list.map(({ kind: name }) => (
+              <option key={name} value={name}>{name}</option>
+            ))}
+          </select>
+        </label>
       )}
     </section>
   );

@@ -125,10 +125,10 @@ function hosts(context: CanvasRenderingContext2D, lane: Lane, flows: number[], s
     context.fillText(clipped(context, flow.name, side - 12), 11, Number.isFinite(cwnd) ? y - 6 : y);
     if (Number.isFinite(cwnd)) {
       context.fillStyle = flowColour(index);
-      context.fillRect(11, y + 5, Math.max(1, ((side - 60) * cwnd) / most), 5);
+      context.fillRect(11, y + 5, Math.max(1, ((side - 84) * cwnd) / most), 5);
       context.fillStyle = ink("quiet");
       context.font = "11px system-ui, sans-serif";
-      if (!narrow) context.fillText(`cwnd ${short(cwnd)}`, side - 44, y + 7);
+      if (!narrow) context.fillText(`cwnd ${short(cwnd)}`, side - 68, y + 7);
       context.font = "13px system-ui, sans-serif";
     }
     context.strokeStyle = flowColour(index);
@@ -136,7 +136,7 @@ function hosts(context: CanvasRenderingContext2D, lane: Lane, flows: number[], s
     context.setLineDash(up ? [3, 3] : []);
     context.beginPath();
     context.moveTo(side + 2, y);
-    context.lineTo(side + 22, up ? y : y);
+    context.lineTo(side + 22, y);
     context.moveTo(width - side - 10, y);
     context.lineTo(width - side + 6, y);
     context.stroke();
