@@ -1,0 +1,212 @@
+// Runs the engine. One worker steps all lanes to the same time, so that they can be compared at every instant.
+import init, * as engine from "./pkg/bloatlab_web.js";
+import { QueueOrder } from "./order";
+import { SERIES, type Change, type Description, type LaneFrame, type Reply, type Request, type SeriesName } from "./types";
+
+/** Events per frame. More would not be seen, and the picture then shows densities. */
+const MOST_EVENTS = 6000;
+/** Longest computation before the page is told how far the run is, in ms. */
+const PATIENCE = 30;
+const FRAME_MS = 1000 / 60;
+
+interface Lane {
+  lane: number;
+  run: number;
+  lab: engine.Lab;
+  order: QueueOrder;
+  duration: number;
+  ended: boolean;
+}
+
+const lanes = new Map<number, Lane>();
+let playing = false;
+let speed = 1;
+/** Simulated time that the clock asks for. */
+let target = 0;
+let clock = performance.now();
+let lastFrame = 0;
+/** The page has drawn the last frame. Without this, frames would pile up in front of a slow page. */
+let drawn = true;
+/** Simulated seconds per ms of computation, measured. */
+let pace = 0.05;
+
+const send = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, { transfer });
+const line = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+
+function describe(lab: engine.Lab): Description {
+  const layout = Object.fromEntries(
+    SERIES.map((name) => [name, { columns: lab.columns(name), entities: lab.entities(name) }]),
+  ) as Description["layout"];
+  return { document: lab.document(), plan: JSON.parse(lab.plan()), duration: lab.duration, now: lab.now, layout };
+}
+
+function open(request: Extract<Request, { type: "open" }>): void {
+  close(request.lane);
+  const { lane, run } = request;
+  let lab: engine.Lab;
+  try {
+    lab = new engine.Lab(request.document, BigInt(request.seed), false);
+  } catch (error) {
+    send({ type: "refused", lane, run, message: line(error) });
+    return;
+  }
+  const description = describe(lab);
+  lanes.set(lane, { lane, run, lab, order: new QueueOrder(description.plan), duration: lab.duration, ended: false });
+  target = lanes.size === 1 ? request.to : Math.max(target, request.to);
+  send({ type: "opened", lane, run, description });
+  wake();
+}
+
+function close(lane: number): void {
+  lanes.get(lane)?.lab.free();
+  lanes.delete(lane);
+}
+
+function frameOf(entry: Lane): LaneFrame {
+  const { lab } = entry;
+  const rows = Object.fromEntries(SERIES.map((name) => [name, lab.take_rows(name)])) as Record<SeriesName, Float64Array>;
+  const events = lab.take_events(MOST_EVENTS);
+  const backlog = lab.backlog();
+  const eventsLeftOut = lab.events_left_out();
+  const order = entry.order.update(events, eventsLeftOut, backlog, lab.now);
+  return { lane: entry.lane, run: entry.run, now: lab.now, rows, backlog, events, eventsLeftOut, order };
+}
+
+function sendFrames(slow: boolean): void {
+  const frames = [...lanes.values()].filter((entry) => !entry.ended).map(frameOf);
+  const buffers = frames.flatMap((frame) => [
+    ...SERIES.map((name) => frame.rows[name].buffer),
+    frame.backlog.buffer,
+    frame.events.buffer,
+    ...(frame.order ? [frame.order.buffer] : []),
+  ]);
+  drawn = false;
+  lastFrame = performance.now();
+  send({ type: "frame", frames, slow }, buffers as ArrayBuffer[]);
+}
+
+function end(entry: Lane): void {
+  entry.ended = true;
+  send({ type: "ended", lane: entry.lane, run: entry.run, outcome: JSON.parse(entry.lab.finish()) });
+}
+
+/** Advances every lane towards the target for at most `PATIENCE`. Returns whether all got there. */
+function step(): boolean {
+  const from = performance.now();
+  for (;;) {
+    const behind = [...lanes.values()].filter((entry) => !entry.ended && entry.lab.now < Math.min(target, entry.duration));
+    if (behind.length === 0) return true;
+    const now = Math.min(...behind.map((entry) => entry.lab.now));
+    const to = Math.min(target, now + Math.max(0.0005, pace * 5));
+    const started = performance.now();
+    for (const entry of behind) {
+      try {
+        entry.lab.advance(Math.min(to, entry.duration));
+      } catch (error) {
+        entry.ended = true;
+        send({ type: "stopped", lane: entry.lane, run: entry.run, message: line(error) });
+      }
+    }
+    const took = Math.max(0.05, performance.now() - started);
+    pace = Math.min(10, 0.7 * pace + 0.3 * ((to - now) / took));
+    if (performance.now() - from > PATIENCE) return false;
+  }
+}
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+function wake(): void {
+  timer ??= setTimeout(tick, 0);
+}
+
+function tick(): void {
+  timer = undefined;
+  const wall = performance.now();
+  const running = [...lanes.values()].filter((entry) => !entry.ended);
+  if (running.length === 0) return;
+  const behindBefore = running.some((entry) => entry.lab.now < Math.min(target, entry.duration));
+  // While the engine catches up, for example after a jump, the clock waits for it.
+  if (playing && !behindBefore) target += ((wall - clock) / 1000) * speed;
+  clock = wall;
+  target = Math.min(target, Math.max(...running.map((entry) => entry.duration)));
+  const reached = step();
+  // A run that cannot keep up with its speed goes as fast as it can.
+  if (playing && !reached && !behindBefore) target = Math.min(...running.map((entry) => entry.lab.now));
+  if (drawn && performance.now() - lastFrame >= FRAME_MS - 1) {
+    sendFrames(!reached);
+    for (const entry of running) if (!entry.ended && entry.lab.now >= entry.duration) end(entry);
+  }
+  const pending = running.some((entry) => !entry.ended && entry.lab.now < Math.min(target, entry.duration));
+  if (playing || pending || !drawn) timer = setTimeout(tick, pending ? 0 : 4);
+}
+
+function apply(id: number, lane: number, change: Change): void {
+  const entry = lanes.get(lane);
+  if (!entry) throw new Error("the run has ended");
+  if (entry.ended) throw new Error("the run has ended");
+  entry.lab.apply(JSON.stringify(change));
+  const description = describe(entry.lab);
+  entry.order = new QueueOrder(description.plan);
+  send({ type: "answer", id, value: null, description });
+  sendFrames(false);
+}
+
+function exported(request: Extract<Request, { type: "export" }>): void {
+  const lab = new engine.Lab(request.document, BigInt(request.seed), request.what === "pcap");
+  try {
+    lab.finish();
+    const value = request.what === "pcap" ? lab.pcap() : lab.table_csv(request.table);
+    send({ type: "answer", id: request.id, value });
+  } finally {
+    lab.free();
+  }
+}
+
+function answer(request: Request): void {
+  switch (request.type) {
+    case "open":
+      return open(request);
+    case "close":
+      return close(request.lane);
+    case "clock":
+      if (request.playing && !playing) clock = performance.now();
+      playing = request.playing;
+      speed = request.speed;
+      return wake();
+    case "advance":
+      target = request.to;
+      return wake();
+    case "apply":
+      return apply(request.id, request.lane, request.change);
+    case "drawn":
+      drawn = true;
+      return wake();
+    case "check":
+      return send({ type: "answer", id: request.id, value: engine.normalise(request.document) });
+    case "tc":
+      return send({ type: "answer", id: request.id, value: engine.tc(request.queue, request.device) });
+    case "export":
+      return exported(request);
+  }
+}
+
+self.onmessage = (event: MessageEvent<Request>): void => {
+  const request = event.data;
+  try {
+    answer(request);
+  } catch (error) {
+    if ("id" in request) send({ type: "error", id: request.id, message: line(error) });
+    else send({ type: "failed", message: line(error) });
+  }
+};
+
+try {
+  await init();
+  send({
+    type: "ready",
+    algorithms: JSON.parse(engine.algorithms()),
+    schema: JSON.parse(engine.schema()),
+    version: engine.engine_version(),
+  });
+} catch (error) {
+  send({ type: "failed", message: line(error) });
+}

@@ -1,0 +1,91 @@
+import { isTcp, kind, parameters, copy, set } from "../model/document";
+import { flowColour } from "../model/colours";
+import { FLOW_KINDS } from "../model/presets";
+import { addFlow, algorithms, allFlows, change, current, document_, removeFlow } from "../state/lab";
+import { act } from "./act";
+import { Parameters } from "./Parameters";
+
+export function Flows() {
+  document_.value;
+  const flows = allFlows();
+  // Index among the flows of the folded document, from which stopped flows are missing.
+  let folded = -1;
+  return (
+    <section>
+      <h2>Flows</h2>
+      <ul class="flows">
+        {flows.map(({ name, stopped }, index) => {
+          if (stopped) return null;
+          folded += 1;
+          return <FlowItem key={name} name={name} index={index} folded={folded} alone={flows.filter((each) => !each.stopped).length === 1} />;
+        })}
+      </ul>
+      <div class="add" role="group" aria-label="Add a flow">
+        {FLOW_KINDS.map(({ id, label, flow }) => (
+          <button type="button" key={id} onClick={() => act(() => addFlow(id, flow))}>+ {label}</button>
+        ))}
+      </div>
+      <Ecn />
+    </section>
+  );
+}
+
+function FlowItem({ name, index, folded, alone }: { name: string; index: number; folded: number; alone: boolean }) {
+  const flow = current.value.flows[folded];
+  if (!flow) return null;
+  const tcp = isTcp(flow);
+  const cca = kind(flow.cca, "cubic");
+  const list = algorithms.value?.congestion_controls ?? [];
+  const algorithm = list.find((each) => each.kind === cca);
+  return (
+    <li>
+      <span class="dot" style={{ background: flowColour(index) }} aria-hidden="true" />
+      <span class="flow-name">{name}</span>
+      {tcp ? (
+        <select aria-label={`Congestion control of ${name}`} value={cca} onChange={(event) => act(() => change(`flows[${folded}].cca`, { kind: event.currentTarget.value }, `${name}: ${event.currentTarget.value}`))}>
+          {list.map(({ kind: each }) => (
+            <option key={each} value={each}>{each}</option>
+          ))}
+        </select>
+      ) : (
+        <span class="quiet">{about(flow.traffic)}</span>
+      )}
+      <button type="button" class="small" onClick={() => act(() => removeFlow(index))} disabled={alone} aria-label={`Stop ${name}`} title="Stop this flow">×</button>
+      {tcp && algorithm && algorithm.parameters.length > 0 && (
+        <details>
+          <summary>Parameters of {cca}</summary>
+          <Parameters
+            algorithm={algorithm}
+            values={parameters(flow.cca)}
+            set={(parameter, value) => {
+              const next = { kind: cca, ...parameters(flow.cca) };
+              set(next, parameter, value);
+              return change(`flows[${folded}].cca`, next, `${name}: ${parameter} = ${value === undefined ? "default" : String(value)}`);
+            }}
+          />
+        </details>
+      )}
+    </li>
+  );
+}
+
+function about(traffic: unknown): string {
+  const values = parameters(traffic);
+  return String(values["rate"] ?? (values["interval"] ? `every ${String(values["interval"])}` : kind(traffic, "")));
+}
+
+/** ECN of all TCP flows together. */
+function Ecn() {
+  const tcp = current.value.flows.filter(isTcp);
+  const on = tcp.length > 0 && tcp.every((flow) => flow.tcp?.["ecn"] !== undefined && flow.tcp["ecn"] !== false);
+  const toggle = (value: boolean): void => {
+    const flows = copy(current.value.flows);
+    for (const flow of flows) if (isTcp(flow)) flow.tcp = { ...flow.tcp, ecn: value };
+    act(() => change("flows", flows, value ? "ECN on" : "ECN off"));
+  };
+  return (
+    <label class="check">
+      <input type="checkbox" checked={on} onChange={(event) => toggle(event.currentTarget.checked)} /> ECN for all TCP flows
+    </label>
+  );
+}

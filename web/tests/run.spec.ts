@@ -1,0 +1,144 @@
+import { clock, digest, expect, grade, open, pause, reach, test } from "./lab";
+
+test("the first screen runs within a second, and its delay climbs", async ({ page }) => {
+  await page.goto("./");
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
+  expect(paint).toBeLessThan(1000);
+  await open(page);
+  await reach(page, 8);
+  expect(["D", "F"]).toContain(await grade(page));
+  await expect(page.locator(".sentence")).toContainText(/the call waited [0-9.]+ ms on average: an RTT of [0-9.]+ ms instead of 30 ms/);
+});
+
+test("fq_codel, used while the run goes on, brings the delay down and is a line of the timeline", async ({ page }) => {
+  await open(page);
+  await reach(page, 6);
+  await page.getByRole("button", { name: "Use fq_codel" }).click();
+  await expect(page.locator(".timeline li")).toContainText("queue = fq_codel");
+  const changed = await clock(page);
+  await reach(page, changed + 8);
+  expect(["A+", "A"]).toContain(await grade(page));
+  await expect(page.getByLabel("discipline")).toHaveValue("fq_codel");
+});
+
+test("undo runs again without the last change", async ({ page }) => {
+  await open(page);
+  await reach(page, 6);
+  await page.getByRole("button", { name: "Use fq_codel" }).click();
+  await expect(page.locator(".timeline li")).toHaveCount(1);
+  await page.getByRole("button", { name: /^Undo/ }).click();
+  await expect(page.locator(".timeline li")).toHaveCount(0);
+  await expect(page.locator(".notice")).toContainText("Undone");
+  await expect(page.getByLabel("discipline")).toHaveValue("fifo");
+  await expect.poll(() => clock(page)).toBeGreaterThan(6);
+});
+
+test("flows are added and stopped while the run goes on", async ({ page }) => {
+  await open(page);
+  for (const name of ["+ Web pages", "+ Upload", "+ Game", "+ Ping", "+ Video call", "+ Download"]) await page.getByRole("button", { name }).click();
+  await expect(page.locator(".flows li")).toHaveCount(9);
+  await expect(page.locator(".timeline li")).toHaveCount(6);
+  await page.getByRole("button", { name: "Stop upload" }).click();
+  await expect(page.locator(".flows li")).toHaveCount(8);
+  await expect(page.locator(".timeline li").last()).toContainText("stop upload");
+  await expect(page.locator(".notice")).toHaveCount(0);
+});
+
+test("rate, RTT, buffer and loss change at once; another algorithm starts again and says so", async ({ page }) => {
+  await open(page);
+  for (const [label, value] of [["rate, as text", "8Mbit/s"], ["RTT, as text", "50ms"], ["buffer, as text", "200p"], ["loss", "0.001"]] as const) {
+    await page.getByLabel(label, { exact: true }).fill(value);
+    await page.getByLabel(label, { exact: true }).press("Enter");
+  }
+  await expect(page.locator(".timeline li")).toHaveCount(4);
+  await expect(page.locator(".notice")).toHaveCount(0);
+  await page.getByLabel("Congestion control of download").selectOption("bbr");
+  await expect(page.locator(".notice")).toContainText("started again at 0 s");
+  await expect(page.locator(".timeline li")).toHaveCount(0);
+  await expect(page.getByLabel("rate, as text")).toHaveValue("8Mbit/s");
+});
+
+test("a value that is not allowed gives one line, and nothing changes", async ({ page }) => {
+  await open(page);
+  await page.getByLabel("rate, as text").fill("fast");
+  await page.getByLabel("rate, as text").press("Enter");
+  await expect(page.locator(".notice.error")).toContainText("dumbbell.rate");
+  await expect(page.locator(".timeline li")).toHaveCount(0);
+});
+
+test("every queue discipline and every congestion control can be used", async ({ page }) => {
+  test.setTimeout(180_000);
+  await open(page);
+  const queues = await page.getByLabel("discipline").locator("option").allInnerTexts();
+  expect(queues.length).toBeGreaterThan(20);
+  for (const queue of queues) {
+    await page.getByLabel("discipline").selectOption(queue);
+    await expect(page.getByLabel("discipline")).toHaveValue(queue);
+    await expect(page.locator(".notice.error")).toHaveCount(0);
+  }
+  const algorithms = await page.getByLabel("Congestion control of download").locator("option").allInnerTexts();
+  expect(algorithms.length).toBeGreaterThan(20);
+  for (const algorithm of algorithms) {
+    await page.getByLabel("Congestion control of download").selectOption(algorithm);
+    await expect(page.getByLabel("Congestion control of download")).toHaveValue(algorithm);
+    await expect(page.locator(".notice.error")).toHaveCount(0);
+  }
+});
+
+test("every link preset runs", async ({ page }) => {
+  test.setTimeout(120_000);
+  await open(page);
+  const presets = await page.getByLabel("preset").locator("option").allInnerTexts();
+  for (const preset of presets.slice(1)) {
+    await page.getByLabel("preset").selectOption(preset);
+    await expect(page.locator(".notice").first()).toContainText("started again at 0 s");
+    await expect.poll(() => clock(page)).toBeGreaterThan(0.5);
+    await expect(page.locator(".grade")).toBeVisible();
+  }
+});
+
+test("a parameter of a queue is changed and restored", async ({ page }) => {
+  await open(page);
+  await page.getByRole("button", { name: "Use fq_codel" }).click();
+  await page.getByText("Parameters of fq_codel").click();
+  await page.getByLabel("target", { exact: true }).fill("20ms");
+  await page.getByLabel("target", { exact: true }).press("Enter");
+  await expect(page.locator(".timeline li").last()).toContainText("queue target = 20ms");
+  await page.getByRole("button", { name: "Restore the default of target" }).click();
+  await expect(page.getByLabel("target", { exact: true })).toHaveValue("5ms");
+});
+
+test("time: pause, step, jump to the end, start again", async ({ page }) => {
+  await open(page);
+  await pause(page);
+  const stopped = await clock(page);
+  await page.getByRole("button", { name: "Advance 50 ms" }).click();
+  await expect.poll(async () => Number(((await clock(page)) - stopped).toFixed(2))).toBeCloseTo(0.05, 1);
+  await page.getByRole("button", { name: "Jump to the end" }).click();
+  await expect(page.locator(".outcome")).toBeVisible();
+  const first = await digest(page);
+  await page.getByRole("button", { name: "Start again" }).click();
+  await expect(page.locator(".outcome")).toHaveCount(0);
+  await page.getByRole("button", { name: "Jump to the end" }).click();
+  await expect(page.locator(".outcome")).toBeVisible();
+  expect(await digest(page)).toBe(first);
+});
+
+test("side by side: the same traffic through two and three queues, with the best values in bold", async ({ page }) => {
+  await open(page);
+  await reach(page, 5);
+  await page.getByRole("button", { name: "Compare" }).click();
+  await expect(page.locator(".verdict.table thead th")).toHaveText(["measure", "fifo", "fq_codel"]);
+  await page.getByRole("button", { name: "+ a third lane" }).click();
+  await expect(page.locator(".verdict.table thead th")).toHaveText(["measure", "fifo", "fq_codel", "cake"]);
+  await reach(page, 15);
+  const increase = await page.locator(".verdict.table tr", { hasText: "RTT increase" }).locator("td").allInnerTexts();
+  expect(Number.parseFloat(increase[0] ?? "")).toBeGreaterThan(200);
+  expect(Number.parseFloat(increase[1] ?? "")).toBeLessThan(20);
+  expect(await page.locator(".best").count()).toBeGreaterThan(3);
+  await page.getByRole("button", { name: "+ Web pages" }).click();
+  await expect(page.locator(".timeline li")).toHaveCount(1);
+  await page.getByRole("button", { name: "Remove lane 3" }).click();
+  await page.getByRole("button", { name: "Remove lane 2" }).click();
+  await expect(page.locator(".sentence")).toBeVisible();
+});
