@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests docs/_site $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
+.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site lab test-lab golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -50,6 +50,18 @@ docs: $(VENV)/.dev $(VENV)/.built
 # The documentation site in site/: a broken link or anchor fails. For its search: python3 -m http.server -d site.
 site: $(VENV)/.site $(VENV)/.built
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+# The lab in a browser tab, into the Python package: needs node, and the WebAssembly target that web/build-engine.sh names.
+lab:
+	@command -v npm >/dev/null || { echo "make: the lab needs node and npm"; exit 1; }
+	sh web/build-engine.sh
+	cd web && npm ci --silent && npm run --silent build
+	rm -rf python/bloatlab/lab/static
+	cp -r web/dist python/bloatlab/lab/static
+
+# The lab as a user has it, in Chromium (Debian: apt-get install chromium), and the engine's digests in WebAssembly.
+test-lab: lab $(VENV)/.dev
+	cd web && npm test
 
 golden: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/golden/write_digests.py
@@ -102,7 +114,7 @@ soak-live: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/soak/live.py $(LIVE)
 
 clean:
-	rm -rf $(VENV) site target python/bloatlab/_core*.so
+	rm -rf $(VENV) site target python/bloatlab/_core*.so web/dist web/node_modules python/bloatlab/lab/static
 
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "make: python3 (3.11 or newer) is needed"; exit 1; }
