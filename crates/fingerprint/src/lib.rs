@@ -26,7 +26,31 @@ pub struct Engine {
     glue: Vec<PathBuf>,
 }
 
+/// Files of the extension module that do not change results: lists of algorithms, modules, and functions that make no run.
+const GLUE: [&str; 4] = ["catalogue.rs", "lib.rs", "tc.rs", "trace.rs"];
+
 impl Engine {
+    /// The engine of the extension module, in this workspace. Other builds of the simulator give the same results, so they have the same version.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn simulator(workspace: &Path) -> Result<Self, String> {
+        Self::read(workspace, "bloatlab-py", &GLUE)
+    }
+
+    /// Passes the fingerprint to the crate whose build script calls this, as `BLOATLAB_SOURCES`.
+    ///
+    /// # Errors
+    /// As [`files`](Self::files).
+    pub fn pass_to_cargo(&self) -> Result<(), String> {
+        for path in self.watched() {
+            println!("cargo:rerun-if-changed={}", path.display());
+        }
+        let hash = self.fingerprint()? >> 16;
+        println!("cargo:rustc-env=BLOATLAB_SOURCES={hash:012x}");
+        Ok(())
+    }
+
     /// Reads the workspace in a folder. The `glue` files of the root crate and its direct third-party dependencies are left out.
     ///
     /// # Errors

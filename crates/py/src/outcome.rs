@@ -5,11 +5,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
-use bloatlab_record::{CaptureError, metrics_by_entity, tables, write_pcap};
+use bloatlab_record::{CaptureError, metrics_of, tables, write_pcap};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3_arrow::PyTable;
-use serde_json::{Value, json};
 
 /// The outcome of a run.
 #[pyclass(frozen, module = "bloatlab._core")]
@@ -68,21 +67,4 @@ impl Outcome {
             Ok(file.flush()?)
         })
     }
-}
-
-fn metrics_of(outcome: &bloatlab_outcome::Outcome) -> Value {
-    let flows = outcome.flows.iter().map(|f| f.name.as_str());
-    let links = outcome.links.iter().map(|l| l.name.as_str());
-    let probes = outcome.probes.iter().map(|p| p.name.as_str());
-    let network: BTreeMap<_, _> = outcome
-        .network_metrics
-        .iter()
-        .map(|v| (v.metric.name, v.value))
-        .collect();
-    json!({
-        "flow_metrics": metrics_by_entity(&outcome.flow_metrics, flows, &[]),
-        "link_metrics": metrics_by_entity(&outcome.link_metrics, links, &outcome.queue_stats),
-        "network_metrics": network,
-        "probe_metrics": metrics_by_entity(&outcome.probe_metrics, probes, &[]),
-    })
 }

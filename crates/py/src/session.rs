@@ -11,14 +11,13 @@ use std::time::Duration as WallTime;
 
 use arrow_array::RecordBatch;
 use bloatlab_record::series_rows;
-use bloatlab_scenario::{Disk, Effect, Limits, Plan, PlanBoxKind, PlanFlow, Scenario};
+use bloatlab_scenario::{Disk, Limits, Plan, PlanBoxKind, PlanFlow, Scenario};
 use bloatlab_sim::{Control, RunError};
-use bloatlab_units::{Duration, Nanos};
+use bloatlab_units::Nanos;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
-use serde_json::{Value, json};
 
 use crate::errors::{ScenarioError, refused, run_error};
 use crate::limits::limits;
@@ -61,18 +60,8 @@ impl Names {
         let links = plan.boxes.iter();
         let links = links.filter(|item| matches!(item.kind, PlanBoxKind::Link(_)));
         names.links = links.map(|item| item.name.clone()).collect();
-        plan.flows.iter().for_each(|flow| names.add(flow));
-        let changes = plan.timeline.iter();
-        changes.for_each(|change| names.add_started(&change.effects));
+        plan.all_flows().for_each(|flow| names.add(flow));
         names
-    }
-
-    fn add_started(&mut self, effects: &[Effect]) {
-        for effect in effects {
-            if let Effect::Start(flow) = effect {
-                self.add(flow);
-            }
-        }
     }
 
     fn add(&mut self, flow: &PlanFlow) {
@@ -156,32 +145,12 @@ impl Session {
 
     /// Makes a change now and appends it to the timeline: a table of `key`, `value` and, if given, `at`, in JSON.
     fn apply(&self, py: Python<'_>, change_json: &str) -> PyResult<()> {
-        let mut change: Value = serde_json::from_str(change_json)
-            .map_err(|why| ScenarioError::new_err(format!("change: {why}")))?;
         self.with(|live| {
-            let now = Duration(live.now);
-            if let Value::Object(table) = &mut change {
-                table.entry("at").or_insert_with(|| json!(now));
-            }
-            let mut document = serde_json::to_value(&live.scenario).map_err(wrong)?;
-            if let Some(timeline) = document["timeline"].as_array_mut() {
-                timeline.push(change);
-            }
-            let limits = &live.limits;
-            let checked = py.detach(|| Scenario::load(&document.to_string(), &Disk, limits));
-            let mut checked = checked.map_err(refused)?;
-            let change = checked.plan.timeline.pop();
-            let change = change.expect("an effect for each entry of the timeline");
-            if change.at != live.now {
-                let place = checked.plan.timeline.len();
-                let at = Duration(change.at);
-                return Err(ScenarioError::new_err(format!(
-                    "timeline[{place}].at: must be {now}, the time of the session, not {at}; leave it out"
-                )));
-            }
-            let mut names = live.names.clone();
-            names.add_started(&change.effects);
-            live.ask(py, move |session| session.apply(&change.effects))?;
+            let (scenario, limits) = (&live.scenario, &live.limits);
+            let checked = py.detach(|| scenario.with_change(change_json, live.now, &Disk, limits));
+            let checked = checked.map_err(refused)?;
+            let names = Names::of(&checked.plan);
+            live.ask(py, move |session| session.change(checked.plan.timeline))?;
             live.names = names;
             live.scenario = checked.scenario;
             Ok(())
@@ -268,10 +237,6 @@ impl Live {
 
 fn gone() -> PyErr {
     PyRuntimeError::new_err("the thread of the session has ended")
-}
-
-fn wrong(why: impl ToString) -> PyErr {
-    ScenarioError::new_err(why.to_string())
 }
 
 /// The thread of a session: does jobs until the session is dropped.

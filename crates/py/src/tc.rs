@@ -6,14 +6,7 @@ use pyo3::prelude::*;
 use crate::errors::ScenarioError;
 
 fn read_queue(queue_json: &str) -> PyResult<QueueConfig> {
-    let wrong = |message: String| ScenarioError::new_err(message);
-    // The text is read in two steps, because errors of the second step then have no line and column.
-    let value: serde_json::Value =
-        serde_json::from_str(queue_json).map_err(|error| wrong(error.to_string()))?;
-    let queue: QueueConfig =
-        serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-    queue.validate().map_err(wrong)?;
-    Ok(queue)
+    bloatlab_scenario::read_queue(queue_json).map_err(ScenarioError::new_err)
 }
 
 /// The queue as a table with every parameter. `queue_json` is a name, a tc text or a table.

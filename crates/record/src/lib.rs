@@ -1,7 +1,11 @@
-//! Writes the outcome of a run as Arrow tables, and its packets as a pcap file.
+//! Writes the outcome of a run as Arrow tables, as CSV and as JSON, and its packets as a pcap file.
 
 mod capture;
+mod csv;
+mod metrics;
 mod tables;
 
 pub use capture::{CaptureError, write_pcap};
-pub use tables::{metrics_by_entity, series_rows, tables};
+pub use csv::csv;
+pub use metrics::{metric_definitions, metrics_of};
+pub use tables::{series_rows, tables};

@@ -3,6 +3,7 @@
 //! [`Scenario::compile`] checks ranges, names, paths and the cost of the run, so an engine can run every scenario that it accepts.
 
 mod boxes;
+mod catalogue;
 mod cell;
 mod change;
 mod check;
@@ -24,6 +25,7 @@ mod timeline;
 pub mod traffic;
 
 pub use boxes::{BoxSpec, DelayBox, LinkBox, LinkVary};
+pub use catalogue::{algorithms, read_queue};
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
 pub use change::Change;
 pub use cost::Limits;

@@ -8,27 +8,48 @@ use crate::change::Change;
 use crate::check::span;
 use crate::path::{Step, named_steps};
 use crate::plan::{Effect, PlanChange};
+use crate::read::Checked;
 use crate::{Limits, Plan, PlanBox, PlanBoxKind, PlanFlow, Scenario, ScenarioError};
 
 /// Most entries of a timeline.
 const MOST_CHANGES: usize = 1000;
 
 impl Scenario {
-    /// Adds a change to the timeline and returns how it changes the plan. A running session calls this.
+    /// The scenario with a change at an instant of its run. A running session calls this.
+    ///
+    /// `change` is an entry of the timeline in JSON; its `at` may be left out. It comes after the entries of this instant and before later ones.
     ///
     /// # Errors
-    /// What is wrong, and where. The scenario is not changed then.
-    pub fn change(
-        &mut self,
-        change: Change,
+    /// What is wrong, and where.
+    pub fn with_change(
+        &self,
+        change: &str,
+        now: Nanos,
         files: &dyn Files,
         limits: &Limits,
-    ) -> Result<PlanChange, ScenarioError> {
-        let mut changed = self.clone();
-        changed.timeline.get_or_insert_default().push(change);
-        let mut plan = changed.plan(Some(files), limits)?;
-        *self = changed;
-        Ok(plan.timeline.pop().expect("one for each entry"))
+    ) -> Result<Checked, ScenarioError> {
+        let mut change: Value = serde_json::from_str(change)
+            .map_err(|why| ScenarioError::new("change", why.to_string()))?;
+        let entries = self.timeline.as_deref().ok_or_else(|| {
+            let why = "is required for changes during a run; give `[]` if nothing else changes";
+            ScenarioError::new("timeline", why)
+        })?;
+        let place = entries.iter().take_while(|entry| entry.at.0 <= now).count();
+        if let Value::Object(table) = &mut change {
+            let given = table.entry("at").or_insert_with(|| json!(Duration(now)));
+            let given = serde_json::from_value::<Duration>(given.clone()).ok();
+            if let Some(at) = given.filter(|at| at.0 != now) {
+                let now = Duration(now);
+                let why = format!("must be {now}, the time of the session, not {at}; leave it out");
+                return Err(ScenarioError::new(format!("timeline[{place}].at"), why));
+            }
+        }
+        let mut document =
+            serde_json::to_value(self).expect("a scenario has string keys and finite numbers");
+        if let Some(timeline) = document["timeline"].as_array_mut() {
+            timeline.insert(place, change);
+        }
+        Self::load(&document.to_string(), files, limits)
     }
 }
 

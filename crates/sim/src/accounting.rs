@@ -70,10 +70,11 @@ impl Context<'_> {
         mark(self.accounts, self.log, now, backlog, packet);
     }
 
-    /// Counts a packet that was dropped.
+    /// Counts a packet that was lost after it had left the queue.
     #[inline(always)]
-    pub fn discard(&mut self, now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
-        discard(self.accounts, self.log, now, backlog, packet);
+    pub fn lose(&mut self, now: Nanos, backlog: &mut Backlog<Packet>, packet: &Packet) {
+        self.log.note_loss(now, backlog.number, packet);
+        discard(self.accounts, now, backlog, packet);
     }
 }
 
@@ -92,7 +93,8 @@ fn settle(
         if packet.direction() == 0 {
             accounts[packet.flow_index()].dropped[*reason as usize] += 1;
         }
-        discard(accounts, log, now, backlog, packet);
+        log.note(now, Step::Drop, backlog.number, packet);
+        discard(accounts, now, backlog, packet);
     }
     for packet in &mut signals.marks {
         packet.shorten(backlog.header);
@@ -122,7 +124,6 @@ fn mark(
 
 fn discard(
     accounts: &mut [FlowAccount],
-    log: &mut PacketLog,
     now: Nanos,
     backlog: &mut Backlog<Packet>,
     packet: &Packet,
@@ -131,7 +132,6 @@ fn discard(
     backlog.stats.drops += 1;
     backlog.stats.interval.drops += 1;
     backlog.stats.losses.drop(now);
-    log.note(now, Step::Drop, backlog.number, packet);
     accounts[packet.flow_index()].count_drop(packet);
     signal(accounts, now, backlog, packet);
 }

@@ -19,6 +19,7 @@ use crate::link::Link;
 use crate::network::Network;
 use crate::outside::Outside;
 use crate::packet::{MAX_FLOWS, Packet};
+use crate::packet_log::PacketLog;
 use crate::place::Place;
 use crate::plugins::Plugins;
 use crate::reordering_delay::ReorderingDelay;
@@ -59,7 +60,7 @@ impl<'a> Engine<'a> {
         seed: u64,
         plugins: &'a dyn Plugins,
         control: &'a Control,
-        log: bool,
+        log: PacketLog,
         outside: Option<Outside>,
     ) -> Result<Self, RunError> {
         let flows = plan.flows.len();

@@ -45,20 +45,6 @@ impl Engine<'_> {
         Ok(!queue.is_work_conserving())
     }
 
-    /// Refuses to replace a queue that would not hand over its packets now.
-    pub(crate) fn check_effects(&self, effects: &[Effect]) -> Result<(), RunError> {
-        for effect in effects {
-            if let Effect::Queue { number, .. } = effect
-                && let Place::Link(index) = self.places[*number]
-                && let backlog = &self.network.links[index as usize].port.backlog
-                && !backlog.queue.is_work_conserving()
-            {
-                return Err(keeps_its_packets(&self.box_names[*number]));
-            }
-        }
-        Ok(())
-    }
-
     /// Makes a change at the present instant.
     pub(crate) fn apply(&mut self, effect: &Effect) -> Result<(), RunError> {
         self.network.catch_up();

@@ -15,6 +15,7 @@ use crate::hosts::FlowHosts;
 use crate::network::Network;
 use crate::outside::Outside;
 use crate::packet::Packet;
+use crate::packet_log::PacketLog;
 use crate::place::Place;
 use crate::plugins::Plugins;
 use crate::schedule::{application, clock, event};
@@ -71,7 +72,7 @@ impl<'a> Engine<'a> {
         plugins: &'a dyn Plugins,
         control: &'a Control,
         seed: u64,
-        log: bool,
+        log: PacketLog,
     ) -> Self {
         Self {
             watchdog: Watchdog::new(plan.flows.len() as u64),

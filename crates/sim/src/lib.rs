@@ -20,6 +20,7 @@ mod gate;
 mod hosts;
 mod impairment;
 mod link;
+mod link_watch;
 mod measure_flows;
 mod measure_network;
 mod network;
@@ -55,6 +56,7 @@ use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Plan;
 
 pub use control::{Control, Stall, Stopped};
+pub use link_watch::{LinkEvent, LinkStep};
 pub use outside::{Delivery, Entry, Observation, Order, Report};
 pub use packet::Packet;
 pub use plugins::{NoPlugins, Plugins};

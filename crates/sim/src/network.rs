@@ -37,7 +37,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    pub fn new(log: bool) -> Self {
+    pub fn new(log: PacketLog) -> Self {
         Self {
             schedule: Schedule::new(),
             links: Vec::new(),
@@ -47,7 +47,7 @@ impl Network {
             radio: None,
             routes: Vec::new(),
             accounts: Vec::new(),
-            log: PacketLog::new(log),
+            log,
             ends: 0,
         }
     }
@@ -159,18 +159,19 @@ impl Network {
     fn impair(&mut self, index: usize, packet: &mut Packet) -> bool {
         let impairment = &mut self.impairments[index];
         let action = impairment.pass(&mut self.schedule, packet);
+        let number = impairment.number;
         let step = match action {
             Action::Forward => return true,
             Action::Drop => {
                 self.accounts[packet.flow_index()].count_drop(packet);
-                Step::Drop
+                self.log.note_loss(self.schedule.now, number, packet);
+                return false;
             }
             Action::Corrupt => Step::Corrupt,
             Action::Duplicate => Step::Duplicate,
         };
-        let number = impairment.number;
         self.log.note(self.schedule.now, step, number, packet);
-        action != Action::Drop
+        true
     }
 
     /// Verifies the checksum at the host at the end. Returns false if the packet is discarded.

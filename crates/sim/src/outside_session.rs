@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::flow::Flow;
 use crate::outside::{Delivery, Entry, Order, Outside, Report};
 use crate::packet::Packet;
+use crate::packet_log::PacketLog;
 use crate::plugins::Plugins;
 use crate::schedule::application;
 use crate::session::Session;
@@ -34,7 +35,8 @@ impl<'a> Session<'a> {
         control: &'a Control,
     ) -> Result<Self, RunError> {
         let outside = Some(Outside::default());
-        let engine = Engine::build(plan.into(), seed, plugins, control, record_packets, outside)?;
+        let log = PacketLog::new(record_packets);
+        let engine = Engine::build(plan.into(), seed, plugins, control, log, outside)?;
         engine.check_changes()?;
         Ok(Self(engine))
     }

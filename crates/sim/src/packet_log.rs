@@ -1,9 +1,11 @@
-//! The complete packet log: every step of every packet, on request. It also tells hosts outside which of their packets were lost or copied.
+//! The complete packet log: every step of every packet, on request. It also tells hosts outside which of their packets were lost or copied, and
+//! serves those who watch the links.
 
 use bloatlab_aqm::Packet as _;
 use bloatlab_outcome::{PacketEvent, Step};
 use bloatlab_units::Nanos;
 
+use crate::link_watch::{LinkStep, LinkWatch};
 use crate::outside::OutsidePackets;
 use crate::packet::Packet;
 
@@ -13,7 +15,9 @@ pub(crate) struct PacketLog {
     events: Option<Vec<PacketEvent>>,
     /// What happened to packets of hosts outside, if there are any.
     outside: Option<Box<OutsidePackets>>,
-    /// Whether one of the two is kept.
+    /// What happens to packets at links, if they are watched.
+    watch: Option<Box<LinkWatch>>,
+    /// Whether one of the three is kept.
     is_active: bool,
 }
 
@@ -22,7 +26,17 @@ impl PacketLog {
         Self {
             events: wanted.then(Vec::new),
             outside: None,
+            watch: None,
             is_active: wanted,
+        }
+    }
+
+    /// Also watches the links, and keeps the latest `most` events there.
+    pub fn with_watch(self, most: usize) -> Self {
+        Self {
+            watch: Some(Box::new(LinkWatch::new(most))),
+            is_active: true,
+            ..self
         }
     }
 
@@ -35,9 +49,19 @@ impl PacketLog {
         }
     }
 
-    /// Whether the events are kept.
+    /// Whether the steps at links must come in the order of time.
     pub fn is_on(&self) -> bool {
-        self.events.is_some()
+        self.events.is_some() || self.watch.is_some()
+    }
+
+    /// The watch over the links, if they are watched.
+    pub fn watch(&self) -> Option<&LinkWatch> {
+        self.watch.as_deref()
+    }
+
+    /// The watch over the links, if they are watched.
+    pub fn watch_mut(&mut self) -> Option<&mut LinkWatch> {
+        self.watch.as_deref_mut()
     }
 
     /// What happened to packets of hosts outside.
@@ -48,8 +72,22 @@ impl PacketLog {
     #[inline]
     pub fn note(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
         if self.is_active {
+            if let Some(watch) = &mut self.watch
+                && let Some(seen) = LinkStep::of(step, packet.direction())
+            {
+                watch.note(at, seen, place, packet);
+            }
             self.write(at, step, place, packet);
         }
+    }
+
+    /// Notes the drop of a packet that waits in no queue.
+    #[cold]
+    pub fn note_loss(&mut self, at: Nanos, place: u32, packet: &Packet) {
+        if let Some(watch) = &mut self.watch {
+            watch.note(at, LinkStep::Loss, place, packet);
+        }
+        self.write(at, Step::Drop, place, packet);
     }
 
     #[cold]

@@ -256,6 +256,6 @@ impl Above<Packet> for Queues<'_, '_> {
     fn lost(&mut self, bearer: usize, now: Nanos, packet: &Packet) {
         let queue = &mut self.bearers[bearer].queue;
         queue.taken -= 1;
-        self.context.discard(now, &mut queue.backlog, packet);
+        self.context.lose(now, &mut queue.backlog, packet);
     }
 }

@@ -1,15 +1,18 @@
 //! A run that can be stepped and changed.
 
+use std::mem::replace;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bloatlab_outcome::{Outcome, Series};
-use bloatlab_scenario::{Effect, Plan};
+use bloatlab_scenario::{Plan, PlanChange};
 use bloatlab_units::Nanos;
 
 use crate::RunError;
 use crate::control::Control;
 use crate::engine::Engine;
+use crate::link_watch::LinkEvent;
+use crate::packet_log::PacketLog;
 use crate::plugins::Plugins;
 
 /// A simulation under way. A session that is stepped and changed gives the same outcome as a batch run of the scenario with its timeline.
@@ -38,7 +41,35 @@ impl<'a> Session<'a> {
         plugins: &'a dyn Plugins,
         control: &'a Control,
     ) -> Result<Self, RunError> {
-        let engine = Engine::build(plan.into(), seed, plugins, control, record_packets, None)?;
+        let log = PacketLog::new(record_packets);
+        Self::with_log(plan.into(), seed, log, plugins, control)
+    }
+
+    /// As [`new`](Self::new). It also keeps the latest `most` events at links for [`take_link_events`](Self::take_link_events), and counts what each
+    /// queue holds of each flow. The outcome is the same, but the run takes longer.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn watched(
+        plan: impl Into<Arc<Plan>>,
+        seed: u64,
+        record_packets: bool,
+        most: usize,
+        plugins: &'a dyn Plugins,
+        control: &'a Control,
+    ) -> Result<Self, RunError> {
+        let log = PacketLog::new(record_packets).with_watch(most);
+        Self::with_log(plan.into(), seed, log, plugins, control)
+    }
+
+    fn with_log(
+        plan: Arc<Plan>,
+        seed: u64,
+        log: PacketLog,
+        plugins: &'a dyn Plugins,
+        control: &'a Control,
+    ) -> Result<Self, RunError> {
+        let engine = Engine::build(plan, seed, plugins, control, log, None)?;
         engine.check_changes()?;
         Ok(Self(engine))
     }
@@ -71,11 +102,41 @@ impl<'a> Session<'a> {
 
     /// Changes the plan at the present instant, before everything else of that instant.
     ///
+    /// `timeline` is the whole timeline with the change ([`Scenario::with_change`](bloatlab_scenario::Scenario::with_change)): the entries that have
+    /// been applied, the change, and the entries still to come.
+    ///
     /// # Errors
     /// A change that the simulator cannot make; nothing is changed then.
-    pub fn apply(&mut self, effects: &[Effect]) -> Result<(), RunError> {
-        self.0.check_effects(effects)?;
-        effects.iter().try_for_each(|effect| self.0.apply(effect))
+    pub fn change(&mut self, timeline: Vec<PlanChange>) -> Result<(), RunError> {
+        let engine = &mut self.0;
+        let before = replace(&mut Arc::make_mut(&mut engine.plan).timeline, timeline);
+        if let Err(refused) = engine.check_changes() {
+            Arc::make_mut(&mut engine.plan).timeline = before;
+            return Err(refused);
+        }
+        engine.apply_next()
+    }
+
+    /// Takes what happened at links since the last call, oldest first, at most the latest `most` events. Also returns how many were left out. Nothing if
+    /// the session is not [`watched`](Self::watched).
+    pub fn take_link_events(&mut self, most: usize) -> (Vec<LinkEvent>, u64) {
+        let watch = self.0.network.log.watch_mut();
+        watch.map_or_else(Default::default, |watch| watch.take(most))
+    }
+
+    /// Packets and bytes in the queue of a box of the plan. None for a box without a queue.
+    pub fn backlog(&self, number: usize) -> Option<(u64, u64)> {
+        let network = &self.0.network;
+        let station = network.station(*self.0.places.get(number)?)?;
+        let backlog = station.backlog();
+        Some((backlog.packets, backlog.bytes))
+    }
+
+    /// Packets of each flow in the queue of a box of the plan. Flows at the end that have none may be left out. Nothing if the session is not
+    /// [`watched`](Self::watched).
+    pub fn backlog_by_flow(&self, number: usize) -> &[u32] {
+        let watch = self.0.network.log.watch();
+        watch.map_or(&[], |watch| watch.held(number))
     }
 
     /// The samples of the flows so far.
@@ -122,14 +183,18 @@ impl Engine<'_> {
         while let Some(change) = self.plan.timeline.get(self.changes_applied)
             && change.at <= to
         {
-            let change = change.clone();
-            self.changes_applied += 1;
-            self.run_until(change.at)?;
-            for effect in &change.effects {
-                self.apply(effect)?;
-            }
+            let at = change.at;
+            self.run_until(at)?;
+            self.apply_next()?;
         }
         self.run_until(to)
+    }
+
+    /// Applies the next change of the timeline.
+    fn apply_next(&mut self) -> Result<(), RunError> {
+        let effects = self.plan.timeline[self.changes_applied].effects.clone();
+        self.changes_applied += 1;
+        effects.iter().try_for_each(|effect| self.apply(effect))
     }
 
     fn run_until(&mut self, to: Nanos) -> Result<(), RunError> {

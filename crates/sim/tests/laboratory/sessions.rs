@@ -1,7 +1,7 @@
 //! A session that is stepped and changed equals the batch run of its document with the timeline.
 
 use bloatlab_outcome::Outcome;
-use bloatlab_scenario::{BoxSpec, Change, Disk, Limits, Scenario};
+use bloatlab_scenario::{BoxSpec, Disk, Limits, Scenario};
 use bloatlab_sim::{Control, NoPlugins, RunError, Session, run};
 use bloatlab_units::{Duration, SECOND};
 use proptest::prelude::*;
@@ -96,13 +96,12 @@ fn stepped(
         session.advance(at.0).unwrap();
         let keys = candidates(scenario, draft, at);
         let (key, value) = draft.key.get(&keys).clone();
-        let change = Change { at, key, value };
-        let before = scenario.clone();
-        let Ok(change) = scenario.change(change, &Disk, &Limits::default()) else {
-            assert_eq!(*scenario, before);
+        let change = json!({ "key": key, "value": value }).to_string();
+        let Ok(changed) = scenario.with_change(&change, at.0, &Disk, &Limits::default()) else {
             continue;
         };
-        match session.apply(&change.effects) {
+        *scenario = changed.scenario;
+        match session.change(changed.plan.timeline) {
             Ok(()) => {}
             Err(RunError::Plan(_)) => return None,
             Err(error) => panic!("{error}"),
