@@ -5,8 +5,8 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 export default defineConfig({
   testDir: "tests",
   workers: 1,
-  timeout: 60_000,
-  expect: { timeout: 20_000 },
+  timeout: 40_000,
+  expect: { timeout: 12_000 },
   reporter: "list",
   use: {
     baseURL: "http://127.0.0.1:4173/",

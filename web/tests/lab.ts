@@ -34,9 +34,9 @@ export const grade = (page: Page): Promise<string> => page.locator(".grade").inn
 export const digest = (page: Page): Promise<string> => page.locator(".outcome code").first().innerText();
 
 export async function reach(page: Page, time: number, speed = "10"): Promise<void> {
-  await page.getByLabel("Speed").selectOption(speed);
+  await page.getByRole("combobox", { name: "Speed", exact: true }).selectOption(speed);
   await expect.poll(() => clock(page), { intervals: [50] }).toBeGreaterThan(time);
-  await page.getByLabel("Speed").selectOption("1");
+  await page.getByRole("combobox", { name: "Speed", exact: true }).selectOption("1");
 }
 
 export const pause = async (page: Page): Promise<void> => page.getByRole("button", { name: "Pause", exact: true }).click();

@@ -72,6 +72,7 @@ export interface Algorithms {
 
 export interface Change {
   key: string;
+  /** Null stands for the present instant, as the end of a flow. */
   value: unknown;
 }
 

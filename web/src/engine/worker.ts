@@ -141,9 +141,10 @@ function tick(): void {
 
 function apply(id: number, lane: number, change: Change): void {
   const entry = lanes.get(lane);
-  if (!entry) throw new Error("the run has ended");
-  if (entry.ended) throw new Error("the run has ended");
-  entry.lab.apply(JSON.stringify(change));
+  if (!entry || entry.ended) throw new Error("the run has ended");
+  // Only the engine knows the instant exactly at which a flow stops now.
+  const value = change.value ?? `${Math.round(entry.lab.now * 1e9)}ns`;
+  entry.lab.apply(JSON.stringify({ ...change, value }));
   const description = describe(entry.lab);
   entry.order = new QueueOrder(description.plan);
   send({ type: "answer", id, value: null, description });

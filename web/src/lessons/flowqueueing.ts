@@ -10,7 +10,10 @@ export const flowqueueing: Lesson = {
     sample_interval: "50ms",
     dumbbell: { rate: "10Mbit/s", rtt: "30ms", queue: { kind: "codel", limit: "1000p" } },
     flows: [
-      { name: "download", cca: "cubic", count: 4 },
+      { name: "download 1", cca: "cubic" },
+      { name: "download 2", cca: "cubic" },
+      { name: "download 3", cca: "cubic" },
+      { name: "download 4", cca: "cubic" },
       { name: "call", traffic: { kind: "cbr", rate: "500kbit/s" } },
       { name: "ping", traffic: { kind: "ping", interval: "100ms" } },
     ],

@@ -24,6 +24,7 @@ export interface Scenario extends Table {
 
 /** `flows[1].stop` as its steps. */
 function steps(key: string): (string | number)[] {
+  if (key.includes("__proto__")) return [];
   return key.split(/[.[\]]+/).filter((part) => part !== "").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
@@ -58,12 +59,11 @@ export function copy<T>(value: T): T {
 }
 
 /** The document without a timeline that describes the network as it is after its changes. Flows that have stopped are left out. */
-export function folded(document: Scenario, before = Infinity, parse: (text: string) => number = Number): Scenario {
+export function folded(document: Scenario): Scenario {
   const result = copy(document);
   result.timeline = [];
   const stopped = new Set<number>();
-  for (const { at, key, value } of document.timeline) {
-    if (parse(at) > before) continue;
+  for (const { key, value } of document.timeline) {
     const stop = /^flows\[(\d+)\]\.stop$/.exec(key);
     if (stop) stopped.add(Number(stop[1]));
     else set(result, key, copy(value));

@@ -39,8 +39,13 @@ interface Past {
 const past = signal<readonly Past[]>([]);
 export const undoLabel = computed(() => past.value.at(-1)?.label ?? "");
 
-/** The network as it is now: the document after the changes of its timeline. */
-export const current = computed(() => folded(document_.value, Infinity, seconds));
+/** How many entries of the timeline have happened. */
+const applied = computed(() => {
+  const time = now.value;
+  return document_.value.timeline.filter(({ at }) => seconds(at) <= time + 1e-9).length;
+});
+/** The network as it is now: the document after the changes of its timeline so far. */
+export const current = computed(() => folded({ ...document_.value, timeline: document_.value.timeline.slice(0, applied.value) }));
 export const duration = computed(() => seconds(document_.value.duration));
 
 const engine = new Engine(receive);
@@ -303,10 +308,11 @@ async function appliedNow(entry: Change, label: string): Promise<boolean> {
   const before = copy(document_.value);
   try {
     const description = await engine.apply(0, entry);
-    const at = timeText(description.now);
+    const { timeline } = JSON.parse(description.document) as Scenario;
     batch(() => {
       past.value = [...past.value.slice(-99), { document: before, label }];
-      document_.value = { ...before, timeline: [...before.timeline, { at, ...entry }] };
+      // The engine knows the instant of the change exactly.
+      document_.value = { ...before, timeline };
       setLane(0, new Lane(description, lanes.value[0]?.history));
     });
   } catch {
@@ -335,11 +341,11 @@ export async function addFlow(base: string, flow: FlowTable): Promise<void> {
   await change(`flows[${all.length}]`, value, `+ ${name}`);
 }
 
-/** All flows that the document ever has, in the engine's numbering of documents. */
+/** All flows that the document has had so far, in the numbering of documents. */
 export function allFlows(): { name: string; flow: FlowTable; stopped: boolean }[] {
   const document = document_.value;
   const flows = document.flows.map((flow, index) => ({ name: flow.name ?? `flow_${index + 1}`, flow, stopped: false }));
-  for (const { key, value } of document.timeline) {
+  for (const { key, value } of document.timeline.slice(0, applied.value)) {
     const match = /^flows\[(\d+)\](\.stop)?$/.exec(key);
     const index = Number(match?.[1] ?? -1);
     if (!match) continue;
@@ -351,7 +357,7 @@ export function allFlows(): { name: string; flow: FlowTable; stopped: boolean }[
 }
 
 export async function removeFlow(index: number): Promise<void> {
-  await change(`flows[${index}].stop`, timeText(now.value), `stop ${allFlows()[index]?.name ?? ""}`);
+  await change(`flows[${index}].stop`, null, `stop ${allFlows()[index]?.name ?? ""}`);
 }
 
 /** Path of the queue that the picture shows. */

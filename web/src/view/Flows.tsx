@@ -1,7 +1,7 @@
 import { isTcp, kind, parameters, copy, set } from "../model/document";
 import { flowColour } from "../model/colours";
 import { FLOW_KINDS } from "../model/presets";
-import { addFlow, algorithms, allFlows, change, current, document_, removeFlow } from "../state/lab";
+import { addFlow, algorithms, allFlows, change, current, document_, lanes, removeFlow } from "../state/lab";
 import { act } from "./act";
 import { Parameters } from "./Parameters";
 
@@ -39,7 +39,7 @@ function FlowItem({ name, index, folded, alone }: { name: string; index: number;
   const algorithm = list.find((each) => each.kind === cca);
   return (
     <li>
-      <span class="dot" style={{ background: flowColour(index) }} aria-hidden="true" />
+      <span class="dot" style={{ background: flowColour(planned(name)) }} aria-hidden="true" />
       <span class="flow-name">{name}</span>
       {tcp ? (
         <select aria-label={`Congestion control of ${name}`} value={cca} onChange={(event) => act(() => change(`flows[${folded}].cca`, { kind: event.currentTarget.value }, `${name}: ${event.currentTarget.value}`))}>
@@ -67,6 +67,11 @@ function FlowItem({ name, index, folded, alone }: { name: string; index: number;
       )}
     </li>
   );
+}
+
+/** Index of a flow of the document among the flows of the run. Of several equal flows, that of the first. */
+function planned(name: string): number {
+  return Math.max(0, lanes.value[0]?.flows.findIndex((flow) => flow.name === name || flow.name === `${name}_1`) ?? 0);
 }
 
 function about(traffic: unknown): string {

@@ -125,7 +125,7 @@ function hosts(context: CanvasRenderingContext2D, lane: Lane, flows: number[], s
     context.fillText(clipped(context, flow.name, side - 12), 11, Number.isFinite(cwnd) ? y - 6 : y);
     if (Number.isFinite(cwnd)) {
       context.fillStyle = flowColour(index);
-      context.fillRect(11, y + 5, Math.max(1, ((side - 84) * cwnd) / most), 5);
+      context.fillRect(11, y + 5, Math.max(1, ((side - (narrow ? 24 : 84)) * cwnd) / most), 5);
       context.fillStyle = ink("quiet");
       context.font = "11px system-ui, sans-serif";
       if (!narrow) context.fillText(`cwnd ${short(cwnd)}`, side - 68, y + 7);
@@ -142,14 +142,14 @@ function hosts(context: CanvasRenderingContext2D, lane: Lane, flows: number[], s
     context.stroke();
     context.setLineDash([]);
     context.fillStyle = ink("ink");
-    const text = up ? "ACKs only" : Number.isFinite(rate) ? `${short(rate)} Mbit/s` : rttText(lane, flow.name);
+    const text = up ? "ACKs only" : Number.isFinite(rate) ? `${short(rate)} ${narrow ? "M" : "Mbit/s"}` : rttText(lane, flow.name, narrow);
     context.fillText(clipped(context, text, side - 14), width - side + 12, y);
   });
 }
 
-function rttText(lane: Lane, name: string): string {
+function rttText(lane: Lane, name: string, narrow: boolean): string {
   const rtt = lane.history.last(`rtt:${name}`, lane.now);
-  return Number.isFinite(rtt) ? `RTT ${ms(rtt)}` : "";
+  return Number.isFinite(rtt) ? `${narrow ? "" : "RTT "}${ms(rtt)}` : "";
 }
 
 function clipped(context: CanvasRenderingContext2D, text: string, width: number): string {
@@ -281,7 +281,7 @@ function drops(context: CanvasRenderingContext2D, particles: Particles, area: Ar
     if (age > 1) continue;
     context.globalAlpha = 1 - age;
     context.fillStyle = flowColour(flow);
-    context.fillRect(area.x + offset, area.y + area.height + age * 40, 7, 7);
+    context.fillRect(area.x + offset, area.y + area.height + age * 18, 7, 7);
     context.globalAlpha = 1;
   }
 }
