@@ -1,6 +1,7 @@
-"""Prints scenarios with the digests of the installed engine, as JSON: `[{name, document, seed, digest}]`. web/tests/digests.test.mjs compares them.
+"""Digests of runs by the native engine, as JSON, for `web/tests/digests.test.mjs`, which compares WebAssembly with them.
 
-The scenarios are those of tests/golden and the complete examples of docs/*.md that name no file.
+The documents are the golden scenarios and the examples of docs/*.md that name no file. Each entry has a name, the document, the
+seed and the digest.
 """
 
 from __future__ import annotations
