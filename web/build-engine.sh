@@ -48,12 +48,14 @@ RUSTFLAGS="${RUSTFLAGS:-} $features --remap-path-prefix=$root=. --remap-path-pre
 "$bindgen" --target web --out-dir "$out" --out-name bloatlab_web --remove-name-section --remove-producers-section "target/web/$target/web/bloatlab_web.wasm"
 
 wasm=$out/bloatlab_web_bg.wasm
-if command -v wasm-opt >/dev/null; then
+# Version 108 of wasm-opt (Debian 12) exports the wrong table, and the module then does not start.
+opt=$(wasm-opt --version 2>/dev/null | sed -n 's/^wasm-opt version \([0-9]*\).*/\1/p')
+if [ "${opt:-0}" -ge 116 ]; then
     wasm-opt -O3 --strip-debug \
         --enable-bulk-memory --enable-mutable-globals --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext \
         --enable-multivalue "$wasm" -o "$wasm.small"
     mv "$wasm.small" "$wasm"
 else
-    say "wasm-opt is missing, so the file is larger (Debian: apt-get install binaryen)"
+    say "without wasm-opt 116 or newer the file is larger"
 fi
 say "$wasm: $(wc -c <"$wasm") bytes, $(gzip -9 -c "$wasm" | wc -c) gzipped"
