@@ -7,7 +7,8 @@ import { SERIES, type Change, type Description, type LaneFrame, type Reply, type
 const MOST_EVENTS = 6000;
 /** Longest computation before the page is told how far the run is, in ms. */
 const PATIENCE = 30;
-const FRAME_MS = 1000 / 60;
+/** Shortest time between two frames, in ms. The page answers a frame when it has drawn it, so there are at most 60 in a second. */
+const FRAME_MS = 12;
 
 interface Lane {
   lane: number;
@@ -131,7 +132,7 @@ function tick(): void {
   const reached = step();
   // A run that cannot keep up with its speed goes as fast as it can.
   if (playing && !reached && !behindBefore) target = Math.min(...running.map((entry) => entry.lab.now));
-  if (drawn && performance.now() - lastFrame >= FRAME_MS - 1) {
+  if (drawn && performance.now() - lastFrame >= FRAME_MS) {
     sendFrames(!reached);
     for (const entry of running) if (!entry.ended && entry.lab.now >= entry.duration) end(entry);
   }
@@ -180,7 +181,8 @@ function answer(request: Request): void {
       return apply(request.id, request.lane, request.change);
     case "drawn":
       drawn = true;
-      return wake();
+      clearTimeout(timer);
+      return tick();
     case "check":
       return send({ type: "answer", id: request.id, value: engine.normalise(request.document) });
     case "tc":

@@ -19,7 +19,7 @@ export const flowqueueing: Lesson = {
     ],
     timeline: [],
   },
-  action: { text: "Give each flow its own queue.", button: "Use fq_codel", change: { key: "dumbbell.queue", value: "fq_codel" } },
+  action: { text: "Give each flow its own queue.", button: "Use fq_codel", change: { key: "dumbbell.queue", value: { kind: "fq_codel" } } },
   look: "Look at the picture: every flow has a queue. The queues of the call and the ping are almost always empty, and their RTT falls to the base RTT.",
   why: "fq_codel serves flows in turn, and a flow that sends less than its share comes first. The call never waits behind the queues that the downloads build for themselves.",
 };

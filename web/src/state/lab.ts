@@ -52,7 +52,6 @@ const engine = new Engine(receive);
 let runs = 0;
 /** Numbers of the runs of the lanes. Reports of a run that has been replaced are ignored. */
 let laneRuns: number[] = [];
-let pauseAt = 0;
 let onFirst: (() => Shared | null) | null = null;
 
 /** `initial` gives what a link holds, once the engine is there. */
@@ -123,10 +122,6 @@ function take(frames: LaneFrame[], isSlow: boolean): void {
     now.value = Math.max(0, ...lanes.value.map((lane) => lane?.now ?? 0));
     slow.value = isSlow && playing.value;
     frame.value += 1;
-    if (pauseAt > 0 && now.value >= pauseAt) {
-      pauseAt = 0;
-      setPlaying(false);
-    }
   });
   requestAnimationFrame(() => engine.tell({ type: "drawn" }));
 }
@@ -220,15 +215,14 @@ export function load(shared: Shared): void {
     past.value = [];
     view.value = null;
     open(shared.now);
-    playing.value = true;
+    // A run that was shared at an instant stops there, so that the reader sees what the sender saw.
+    playing.value = shared.now === 0;
   });
-  // A run that was shared at an instant stops there, so that the reader sees what the sender saw.
-  pauseAt = shared.now;
   clock();
 }
 
 export function shared(): Shared {
-  return { document: document_.value, seed: seed.value, now: Number(now.value.toFixed(3)), lanes: [...overrides.value] };
+  return { document: document_.value, seed: seed.value, now: now.value, lanes: [...overrides.value] };
 }
 
 function remember(label: string): void {
@@ -289,7 +283,9 @@ function addedName(index: number): string {
  * Changes a key: at once if the engine can, as a line of the timeline; otherwise the run starts again with it. Throws an Error with the engine's line
  * if the value is not valid.
  */
-export async function change(key: string, value: unknown, label = labelOf({ key, value })): Promise<void> {
+export async function change(key: string, given: unknown, label = labelOf({ key, value: given })): Promise<void> {
+  // A name becomes a table, because the engine cannot set a parameter of a queue that is only a name.
+  const value = typeof given === "string" && key.endsWith("queue") && !/\s/.test(given) ? { kind: given } : given;
   const document = copy(current.value);
   const added = /^flows\[(\d+)\]$/.exec(key);
   if (added) document.flows.push(value as FlowTable);

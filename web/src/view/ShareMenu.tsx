@@ -28,14 +28,14 @@ export function ShareMenu() {
       <div class="sheet">
         <button type="button" class="wide" onClick={() => act(link)}>Copy a link to this run</button>
         <p class="quiet">The link holds the scenario, its changes and the seed. It is read only in the reader's browser.</p>
-        <h3>Copy</h3>
+        <h2>Copy</h2>
         <div class="row">
           <button type="button" onClick={() => act(() => copyText("TOML was", toml(document_.value)))}>TOML</button>
           <button type="button" onClick={() => act(() => copyText("The command was", command(document_.value, seed.value)))}>Command</button>
           <button type="button" onClick={() => act(() => copyText("Python was", python(document_.value, seed.value)))}>Python</button>
           <button type="button" onClick={() => act(async () => copyText("tc commands were", (await ask.tc(queue.value)).join("\n")))}>tc</button>
         </div>
-        <h3>Download (the whole run)</h3>
+        <h2>Download (the whole run)</h2>
         <div class="row">
           <button type="button" onClick={() => act(table("flow_series"))}>Flows, CSV</button>
           <button type="button" onClick={() => act(table("link_series"))}>Links, CSV</button>

@@ -17,7 +17,7 @@ interface Suggestion {
 function suggestion(seen: Verdict): Suggestion | null {
   if (current.value.dumbbell && "vary" in current.value.dumbbell && current.value.dumbbell["queue"] === undefined) return null;
   const present = kind(queue.value, "fifo");
-  if (present !== "fq_codel" && (seen.grade === null || seen.increase >= 5 || present === "fifo")) return { text: "Use fq_codel", value: "fq_codel" };
+  if (present !== "fq_codel" && (seen.grade === null || seen.increase >= 5 || present === "fifo")) return { text: "Use fq_codel", value: { kind: "fq_codel" } };
   if (present === "fq_codel") return { text: "Back to a FIFO of 1000 packets", value: { kind: "fifo", limit: "1000p" } };
   return null;
 }
