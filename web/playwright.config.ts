@@ -1,4 +1,5 @@
 import { defineConfig } from "@playwright/test";
+import { HOST } from "./tests/address";
 
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
@@ -11,9 +12,9 @@ export default defineConfig({
   expect: { timeout: 12_000 },
   reporter: "list",
   use: {
-    baseURL: "http://127.0.0.1:4173/",
+    baseURL: `http://${HOST}/`,
     viewport: { width: 1280, height: 900 },
     launchOptions: { executablePath, args: ["--no-sandbox"] },
   },
-  webServer: { command: "npx vite preview --host 127.0.0.1 --port 4173 --strictPort", url: "http://127.0.0.1:4173/", reuseExistingServer: false },
+  webServer: { command: `node node_modules/vite/bin/vite.js preview --host 127.0.0.1 --port ${HOST.split(":")[1]} --strictPort`, url: `http://${HOST}/`, reuseExistingServer: false },
 });

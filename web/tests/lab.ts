@@ -1,5 +1,6 @@
 // What all tests share: a page that fails on any console error and on any request off its origin.
 import { test as base, expect, type Page } from "@playwright/test";
+import { HOST } from "./address";
 
 export const test = base.extend<{ page: Page }>({
   page: async ({ page }, use) => {
@@ -18,7 +19,7 @@ export function watch(page: Page): string[] {
   page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
   page.on("request", (request) => {
     const address = new URL(request.url());
-    if (!["127.0.0.1:4173", ""].includes(address.host)) problems.push(`request: ${request.url()}`);
+    if (![HOST, ""].includes(address.host)) problems.push(`request: ${request.url()}`);
   });
   return problems;
 }

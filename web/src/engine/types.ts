@@ -108,7 +108,7 @@ export type Request =
   | { type: "export"; id: number; document: string; seed: number; what: "csv" | "pcap"; table: string };
 
 export type Reply =
-  | { type: "ready"; algorithms: Algorithms; schema: unknown; version: string }
+  | { type: "ready"; algorithms: Algorithms; version: string }
   | { type: "failed"; message: string }
   | { type: "opened"; lane: number; run: number; description: Description }
   | { type: "refused"; lane: number; run: number; message: string }

@@ -207,7 +207,6 @@ try {
   send({
     type: "ready",
     algorithms: JSON.parse(engine.algorithms()),
-    schema: JSON.parse(engine.schema()),
     version: engine.engine_version(),
   });
 } catch (error) {

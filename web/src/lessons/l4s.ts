@@ -18,5 +18,5 @@ export const l4s: Lesson = {
   },
   action: { text: "Use the dual queue of L4S, which marks scalable flows early.", button: "Use dualpi2", change: { key: "dumbbell.queue", value: { kind: "dualpi2" } } },
   look: "Look at the marks in the picture and at the two windows. The scalable flow makes many small corrections, the classic flow few large ones.",
-  why: "Prague reduces in proportion to the share of marked packets, so its queue can be marked at 1 ms. DualPI2 keeps these packets in a queue of their own and couples the marking, so that both flows get similar rates.",
+  why: "Prague reduces in proportion to the share of marked packets, so its queue can be marked at 1 ms. DualPI2 keeps these packets in a queue of their own and couples the marking, so that neither flow starves the other.",
 };

@@ -9,11 +9,6 @@ interface Track {
   count: Uint32Array;
 }
 
-export interface Slice {
-  times: number[];
-  values: (number | null)[];
-}
-
 export class History {
   private readonly tracks = new Map<string, Track>();
   private readonly first: number;
@@ -66,6 +61,7 @@ export class History {
     return sum;
   }
 
+  /** Mean of the last bin with a value up to a time; NaN if there is none. */
   last(key: string, before: number): number {
     const track = this.tracks.get(key);
     if (!track) return NaN;
@@ -74,11 +70,6 @@ export class History {
       if (count > 0) return (track.sum[index] ?? 0) / count;
     }
     return NaN;
-  }
-
-  /** Value of the bin at a time; NaN if it has none. */
-  at(key: string, time: number): number {
-    return this.last(key, time);
   }
 
   /** Percentiles of the bins' means. */

@@ -32,7 +32,7 @@ interface Watched {
   base: number;
 }
 
-/** The flow whose delay a person would notice: a call, else a ping. */
+/** The flow whose delay a person would notice: a call, unless a ping, which also waits in the reverse direction, waits much longer. */
 function watched(flows: readonly PlanFlow[], history: History, from: number, to: number): Watched | null {
   const candidates = flows.map((flow, index) => {
     const base = flow.base_rtt_ns / 1e6;
@@ -42,7 +42,7 @@ function watched(flows: readonly PlanFlow[], history: History, from: number, to:
     return { flow, base, increase, rank: flow.traffic === "ping" ? 1 : flow.traffic === "cbr" ? 0 : 2 };
   });
   const usable = candidates.filter(({ rank, increase }) => rank < 2 && Number.isFinite(increase));
-  const best = usable.sort((a, b) => a.rank - b.rank)[0];
+  const best = usable.sort((a, b) => (Math.abs(a.increase - b.increase) > 5 ? b.increase - a.increase : a.rank - b.rank))[0];
   return best ? { name: best.flow.name, increase: Math.max(0, best.increase), base: best.base } : null;
 }
 
@@ -61,6 +61,8 @@ export function verdict(flows: readonly PlanFlow[], link: PlanLink | undefined, 
   const what = seen ? `the ${seen.name} waited ${ms(increase)} on average` : `packets waited ${ms(increase)} in the queue on average`;
   const rtt = seen ? `: an RTT of ${ms(seen.base + increase)} instead of ${ms(seen.base)}` : "";
   const busy = Number.isFinite(utilization) ? ` ${link?.name === "bottleneck" ? "The link" : "The link " + (link?.name ?? "")} was ${percent(Math.min(1, utilization))} busy` : "";
-  const sentence = `In the last ${short(length)} s ${what}${rtt}.${busy}${busy && signals.length ? `, with ${signals.join(" and ")}` : ""}${busy ? "." : ""}`;
+  const upload = history.mean("reverse queue", from, now);
+  const up = upload > 5 ? ` Packets waited ${ms(upload)} in the queue of the upload.` : "";
+  const sentence = `In the last ${short(length)} s ${what}${rtt}.${busy}${busy && signals.length ? `, with ${signals.join(" and ")}` : ""}${busy ? "." : ""}${up}`;
   return { grade: grade(increase), increase, utilization, sentence };
 }

@@ -8,10 +8,7 @@ import type { Override, Shared } from "../model/share";
 import { seconds, timeText } from "../model/units";
 import { Lane } from "./lane";
 
-const STARTING = 0;
-
 export const algorithms = signal<Algorithms | null>(null);
-export const schema = signal<unknown>(null);
 export const version = signal("");
 export const lanes = signal<readonly (Lane | null)[]>([null]);
 /** Document of the first lane, with its timeline. */
@@ -64,7 +61,6 @@ function receive(reply: Exclude<Reply, { type: "answer" | "error" }>): void {
     case "ready":
       batch(() => {
         algorithms.value = reply.algorithms;
-        schema.value = reply.schema;
         version.value = reply.version;
       });
       return first();
@@ -90,7 +86,7 @@ function receive(reply: Exclude<Reply, { type: "answer" | "error" }>): void {
 function first(): void {
   const shared = onFirst?.() ?? null;
   if (shared) return load(shared);
-  open(STARTING);
+  open(0);
   clock();
 }
 

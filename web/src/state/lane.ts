@@ -35,6 +35,12 @@ export class Lane {
     return this.links[this.link];
   }
 
+  /** The link of the uploads, if it can be the bottleneck of data. */
+  get reverse(): PlanLink | undefined {
+    const link = this.links.find(({ name }) => name === "reverse" || name === "ue_1_up");
+    return this.flows.some((flow) => flow.traffic !== "ping" && flow.forward.includes(link?.name ?? "")) ? link : undefined;
+  }
+
   /** The queue discipline that the picture shows, as it is now. */
   get queue(): ReturnType<typeof queueAt> {
     return queueAt(this.plan, this.pictured, this.now);
@@ -70,7 +76,9 @@ export class Lane {
     const { columns, entities } = this.layout.links;
     const mine = Math.max(0, entities.indexOf(this.pictured?.name ?? ""));
     const wanted = { sojourn_ms: "queue", utilization: "utilization", drops: "drops", marks: "marks", rate_mbps: "rate", throughput_mbps: "carried" };
+    const reverse = entities.indexOf(this.reverse?.name ?? "");
     each(rows, columns.length, (row) => {
+      if (row[1] === reverse) this.history.add("reverse queue", row[0] ?? 0, row[columns.indexOf("sojourn_ms")] ?? NaN);
       if (row[1] !== mine) return;
       for (const [column, key] of Object.entries(wanted)) this.history.add(key, row[0] ?? 0, row[columns.indexOf(column)] ?? NaN);
     });

@@ -165,7 +165,7 @@ function QueueFields() {
       )}
       {reverse && (
         <label class="field">
-          <span class="name">of the upload</span>
+          <span class="name">upload queue</span>
           <select value={reverse} onChange={(event) => act(() => change("dumbbell.reverse_queue", { kind: event.currentTarget.value }))}>
             {list.map(({ kind: name }) => (
               <option key={name} value={name}>{name}</option>

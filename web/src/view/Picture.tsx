@@ -16,6 +16,12 @@ export function Picture({ index }: { index: number }) {
     if (!element || !lane) return;
     particles.current.take(lane);
     paint(element, lane, particles.current);
+    // Drops go on falling when the run stops.
+    const later = setInterval(() => {
+      if (particles.current.settle()) clearInterval(later);
+      paint(element, lane, particles.current);
+    }, 50);
+    return () => clearInterval(later);
   }, [lane, tick]);
   useEffect(() => {
     const element = canvas.current;

@@ -24,7 +24,7 @@ export function TimeControl() {
       <output class="clock" aria-label="Simulated time">
         {now.value.toFixed(2)} s <span class="quiet">of {short(duration.value)} s{ended.value ? ", ended" : slow.value ? ", as fast as possible" : ""}</span>
       </output>
-      <button type="button" onClick={() => undo()} disabled={!undoLabel.value} title="Run again without the last change (u)">
+      <button type="button" class="undo" onClick={() => undo()} disabled={!undoLabel.value} title="Run again without the last change (u)">
         Undo{undoLabel.value ? ` “${undoLabel.value}”` : ""}
       </button>
     </div>

@@ -1,4 +1,4 @@
-import { verdict, type Verdict } from "../model/verdict";
+import { verdict, WINDOW, type Verdict } from "../model/verdict";
 import { kind } from "../model/document";
 import { change, current, frame, lanes, queue, queueKey } from "../state/lab";
 import type { Lane } from "../state/lane";
@@ -10,15 +10,21 @@ export const verdictOf = (lane: Lane): Verdict => verdict(lane.flows, lane.pictu
 
 interface Suggestion {
   text: string;
+  key: string;
   value: unknown;
 }
 
 /** The change that would teach the most now. */
-function suggestion(seen: Verdict): Suggestion | null {
-  if (current.value.dumbbell && "vary" in current.value.dumbbell && current.value.dumbbell["queue"] === undefined) return null;
+function suggestion(lane: Lane, seen: Verdict): Suggestion | null {
+  const mean = (track: string): number => lane.history.mean(track, Math.max(0, lane.now - WINDOW), lane.now) || 0;
+  const upload = kind(current.value.dumbbell?.["reverse_queue"], "fifo");
+  if (lane.reverse && current.value.dumbbell && mean("reverse queue") > Math.max(5, mean("queue")) && upload !== "fq_codel") {
+    return { text: "Use fq_codel for the upload", key: "dumbbell.reverse_queue", value: { kind: "fq_codel" } };
+  }
+  const key = queueKey.value;
   const present = kind(queue.value, "fifo");
-  if (present !== "fq_codel" && (seen.grade === null || seen.increase >= 5 || present === "fifo")) return { text: "Use fq_codel", value: { kind: "fq_codel" } };
-  if (present === "fq_codel") return { text: "Back to a FIFO of 1000 packets", value: { kind: "fifo", limit: "1000p" } };
+  if (present !== "fq_codel" && (seen.grade === null || seen.increase >= 5 || present === "fifo")) return { text: "Use fq_codel", key, value: { kind: "fq_codel" } };
+  if (present === "fq_codel") return { text: "Back to a FIFO of 1000 packets", key, value: { kind: "fifo", limit: "1000p" } };
   return null;
 }
 
@@ -29,7 +35,7 @@ export function VerdictView() {
   if (!lane) return null;
   if (lanes.value.length > 1) return <VerdictTable lanes={open} />;
   const seen = verdictOf(lane);
-  const advice = suggestion(seen);
+  const advice = suggestion(lane, seen);
   return (
     <section class="verdict" aria-label="Verdict">
       {seen.grade && (
@@ -39,7 +45,7 @@ export function VerdictView() {
       )}
       <p class="sentence">{seen.sentence}</p>
       {advice && (
-        <button type="button" class="suggestion" onClick={() => act(() => change(queueKey.value, advice.value))}>
+        <button type="button" class="suggestion" onClick={() => act(() => change(advice.key, advice.value))}>
           {advice.text}
         </button>
       )}

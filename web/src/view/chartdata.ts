@@ -57,7 +57,7 @@ function ofOne(lane: Lane): ChartSpec[] {
   const pages = flows.filter(({ flow }) => flow.traffic === "fetch");
   const tcp = flows.filter(({ index }) => lane.history.has(`cwnd:${index}`));
   return [
-    { id: "queue", title: "Queue delay", unit: "ms", stacked: false, lines: [line(lane, "queue", "sojourn time", ink("accent"))] },
+    { id: "queue", title: "Queue delay", unit: "ms", stacked: false, lines: [line(lane, "queue", lane.reverse ? "download" : "sojourn time", ink("accent")), ...(lane.reverse ? [line(lane, "reverse queue", "upload", ink("event"), { dash: [6, 3] })] : [])] },
     { id: "rtt", title: "RTT of call and ping", unit: "ms", stacked: false, lines: delays },
     { id: "page", title: "Time to fetch a page", unit: "ms", stacked: false, lines: pages.map(({ flow, index }) => line(lane, `rtt:${flow.name}`, flow.name, flowColour(index))) },
     {

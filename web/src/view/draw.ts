@@ -32,6 +32,13 @@ export class Particles {
   drops: { time: number; flow: number }[] = [];
   private run: unknown = null;
 
+  /** Forgets the drops that have fallen. Returns whether none is left. */
+  settle(): boolean {
+    const wall = performance.now();
+    this.falling = this.falling.filter(({ since }) => wall - since < FALL);
+    return this.falling.length === 0;
+  }
+
   take(lane: Lane): void {
     if (this.run !== lane.history) {
       this.run = lane.history;
@@ -58,7 +65,8 @@ export class Particles {
     }
     const delay = (lane.pictured?.delay_ns ?? 0) / 1e9;
     this.travelling = this.travelling.filter(({ left }) => lane.now - left < delay).slice(-MOST_ON_LINK);
-    this.falling = this.falling.filter(({ since }) => wall - since < FALL).slice(-MOST_FALLING);
+    this.falling = this.falling.slice(-MOST_FALLING);
+    this.settle();
     this.marks = this.marks.filter(({ time }) => lane.now - time < 1).slice(-2000);
     this.drops = this.drops.filter(({ time }) => lane.now - time < 1).slice(-2000);
   }
