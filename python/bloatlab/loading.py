@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import importlib
 import inspect
+import json
 import re
 import sys
 from abc import ABC, abstractmethod
@@ -95,9 +96,9 @@ def resolve(document: Mapping[str, Any], allowed: AllowedPlugins = NO_PLUGINS) -
             queue; or a program is started that is not allowed.
     """
     for started in programs(document):
-        if started.kind == "command" and command_reference(started.words) not in allowed:
+        if started.kind == "command" and command_reference(started.client, started.server) not in allowed:
             raise ParameterError(
-                f"{started.path}: starts the program `{' '.join(started.words)}`; allow that with --allow-plugins (in Python: "
+                f"{started.path}: starts the program `{' '.join(started.client)}`; allow that with --allow-plugins (in Python: "
                 "allow_plugins=True)"
             )
     walk = _Resolving(allowed)
@@ -106,9 +107,9 @@ def resolve(document: Mapping[str, Any], allowed: AllowedPlugins = NO_PLUGINS) -
     return resolved, walk.factories
 
 
-def command_reference(words: Sequence[str]) -> str:
-    """The name by which `AllowedPlugins` allows a program with these arguments."""
-    return "command:" + "\0".join(words)
+def command_reference(client: Sequence[str], server: Sequence[str]) -> str:
+    """The name by which `AllowedPlugins` allows a client and its server, each with its arguments."""
+    return "command:" + json.dumps([list(client), list(server)])
 
 
 def outline(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,10 @@ class Started(NamedTuple):
     """Of its traffic in the document, such as `flows.0.traffic`."""
     kind: str
     """`iperf3`, `http` or `command`."""
-    words: Sequence[str]
-    """The program of a `command` with its arguments; else empty."""
+    client: Sequence[str]
+    """The client of a `command` with its arguments; else empty."""
+    server: Sequence[str]
+    """The server of a `command` with its arguments; empty if it has none."""
 
 
 def programs(document: Mapping[str, Any]) -> Iterator[Started]:
@@ -26,8 +28,16 @@ def programs(document: Mapping[str, Any]) -> Iterator[Started]:
         traffic = flow.get("traffic")
         kind = traffic.get("kind") if isinstance(traffic, Mapping) else traffic
         if kind in kinds:
-            client = traffic.get("client", ()) if isinstance(traffic, Mapping) else ()
-            yield Started(f"{path}.traffic", str(kind), tuple(map(str, client)))
+            table = traffic if isinstance(traffic, Mapping) else {}
+            client, server = _words(table.get("client")), _words(table.get("server"))
+            yield Started(f"{path}.traffic", str(kind), client, server)
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    """The words of a command. A value that is no list is refused later, by the check of the whole scenario."""
+    if value is None:
+        return ()
+    return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
 
 
 def _flows(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

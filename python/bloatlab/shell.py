@@ -141,7 +141,7 @@ def prepare(
     own = _flow(document, command) | ({} if cca is None else {"cca": cca})
     rest = {key: value for key, value in document.items() if key != "warmup"}
     whole = with_flow({**rest, "duration": time_limit}, own)
-    own_program = NO_PLUGINS.and_also(command_reference(command))
+    own_program = NO_PLUGINS.and_also(command_reference(command, SERVERS))
     (planned,) = plan(ScenarioSource(whole, name, own_program, engine), values, seed=seed)
     parameters = {"command": shlex.join(command), **planned.parameters}
     return Shell(replace(planned, parameters=parameters), own["name"])

@@ -216,6 +216,25 @@ def test_a_scenario_runs_beside_the_program(shell: FakeShell, run: Run) -> None:
     assert [line.partition(":")[2].split(":")[0].strip() for line in err[1:3]] == ["bottleneck", "reverse"]
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"client": ["true"], "server": ["sh", "-c", "echo mine"]},
+        {"client": ["true"]},
+        {"client": "true"},
+        {"client": 5},
+    ],
+)
+def test_the_own_program_allows_no_other_of_the_scenario(other: dict[str, Any], shell: FakeShell, run: Run) -> None:
+    flows = [{"traffic": {"kind": "command", **other}}]
+    Path("theirs.json").write_text(json.dumps({"dumbbell": {"rate": "1Mbit/s", "rtt": "1ms"}, "flows": flows}))
+    code, _, err = run("theirs.json", "--no-report", "--", "true")
+    assert code == 2
+    (line,) = err
+    assert "flows.0.traffic: starts the program `" in line
+    assert shell.asked is None
+
+
 def test_packets_on_request(shell: FakeShell, run: Run) -> None:
     assert run("--rate", "2Mbit/s", "--pcap", "x.pcap", "--no-report", "--", "sh")[0] == 0
     assert Path("x.pcap").stat().st_size > 1000
