@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import re
 import sys
 import types
 from collections.abc import Callable
@@ -14,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import bloatlab as bl
 from bloatlab import cli, language
-from bloatlab.cli.live_view import Lines, LinkState, Panel, bar, sparkline
 from bloatlab.engines import find
 from bloatlab.engines.linux import native, probe
-from bloatlab.scenario.revise import cut, with_flow
+from bloatlab.scenario.revise import cut
 from bloatlab.store import Store
 from conftest import REAL
 
@@ -352,83 +348,6 @@ def test_a_line_per_second_without_a_terminal(shell: FakeShell, run: Run) -> Non
     assert " of 2 Mbit/s" in lines[0]
 
 
-NETWORK = {
-    "rate": "20Mbit/s",
-    "rtt": "1ms",
-    "queue": {"kind": "fifo", "limit": "100p"},
-    "reverse_rate": "5Mbit/s",
-}
-
-
-@pytest.fixture
-def links() -> list[language.Link]:
-    return list(language.plan({"duration": "1s", "dumbbell": NETWORK, "flows": [{}]}).links.values())
-
-
-def row(link: str, **values: float | None) -> dict[str, Any]:
-    usual = {"time_s": 0.1, "queue_packets": 50.0, "queue_bytes": 75_000.0, "sojourn_ms": 30.0, "throughput_mbps": 19.5}
-    return {"link": link, "utilization": 1.0, "drops": 2.0, "marks": 0.0, "rate_mbps": None, **usual, **values}
-
-
-def terminal(width: int = 100) -> Console:
-    return Console(file=io.StringIO(), force_terminal=True, width=width, height=30, color_system=None, markup=False)
-
-
-def written(console: Console) -> str:
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return file.getvalue()
-
-
-@pytest.mark.parametrize("width", [80, 200])
-def test_the_panel_shows_each_link(width: int, links: list[language.Link]) -> None:
-    console = terminal(width)
-    clock = iter([0.0, 0.05, 0.2])
-    with Panel(links, console, lambda: next(clock)) as panel:
-        panel.sample([row("bottleneck"), row("reverse", queue_packets=0.0, queue_bytes=0.0, sojourn_ms=None)])
-        # Too early to draw again.
-        before = written(console)
-        panel.sample([row("bottleneck", time_s=0.2)])
-        assert written(console) == before
-        panel.sample([row("bottleneck", time_s=0.3, rate_mbps=10.0, throughput_mbps=9.9), row("unknown")])
-    shown = written(console)[len(before) :]
-    for text in (
-        "50 packets, 75 kB, 6 drops",
-        "30 ms",
-        "9.9 of 10 Mbit/s",
-        "0 packets, 0 kB, 2 drops",
-        "19.5 of 5 Mbit/s",
-    ):
-        assert text in shown
-    assert "█····" in shown
-    lines = re.sub(r"\x1b\[[?0-9]*[A-Za-z]", "", shown).splitlines()
-    assert max(map(len, lines)) <= width
-
-
-def test_output_of_the_program_is_printed_above_as_it_is(
-    monkeypatch: pytest.MonkeyPatch, links: list[language.Link]
-) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    console = terminal()
-    with Panel(links, console) as panel:
-        panel.sample([row("bottleneck")])
-        for part in (
-            b"[bold]hi[/bold] :smile:\r\nna",
-            "ï".encode()[:1],
-            "ï".encode()[1:] + b"ve\n 10 %\r 20 %\r\n",
-            b"\xff\nend",
-        ):
-            panel.output(part)
-    lines = [line.strip() for line in written(console).replace("\x1b[2K", "\n").splitlines()]
-    for line in ("[bold]hi[/bold] :smile:", "naïve", "20 %", "�", "end"):
-        assert any(line in found for found in lines), line
-    # Output without line ends is not kept in memory.
-    with Panel(links, console) as panel:
-        for _ in range(100):
-            panel.output(b"x" * 1000)
-        assert len(panel._partial) <= 9192
-
-
 def test_output_goes_to_a_file_unchanged(shell: FakeShell, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any) -> None:
     shell.output = bytes(range(256))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -436,81 +355,6 @@ def test_output_goes_to_a_file_unchanged(shell: FakeShell, monkeypatch: pytest.M
     assert capfdbinary.readouterr().out == shell.output
     assert shell.asked is not None
     assert not shell.asked["inherits_terminal"]
-
-
-def test_bars_and_sparklines() -> None:
-    assert (bar(0.0, 4), bar(0.5, 4), bar(1.0, 4)) == ("····", "██··", "████")
-    assert sparkline([], 1.0, 3) == "   "
-    assert sparkline([0.0, None, 7.0], 7.0, 4) == " ▁ █"
-    assert sparkline([1.0, 2.0, 99.0], 2.0, 2) == "██"
-    state = LinkState("a", None, limit_bytes=1000)
-    state.take(row("a", queue_bytes=500.0, throughput_mbps=float("nan")))
-    assert (state.fill, state.throughput_text) == (0.5, "- Mbit/s")
-    unlimited = LinkState("a", None)
-    for packets in (80.0, 20.0):
-        unlimited.take(row("a", queue_packets=packets))
-    assert unlimited.fill == 0.25
-    lines = Lines([])
-    lines.sample([row("a", time_s=0.5)])
-
-
-BASE = {"duration": "100s", "dumbbell": {"rate": "1Mbit/s", "rtt": "1ms"}}
-
-
-def cut_names(document: dict[str, Any], seconds: float) -> list[str]:
-    """Names of the flows that remain. The document that is cut must be valid, at any instant."""
-    changed = cut(json.loads(language.normalise(json.dumps(document))), round(seconds * 1e9))
-    compiled = language.plan(language.normalise(json.dumps(changed)))
-    assert compiled.duration_ns == round(seconds * 1e9)
-    before = {one.name for one in language.plan(document).flows}
-    assert all(one.start_ns < compiled.duration_ns for one in compiled.flows)
-    assert {one.name for one in compiled.flows if not one.name.startswith("flow_2_")} <= before
-    added = [effect.name for change in compiled.timeline for effect in change.effects if effect.kind == "start"]
-    return [one.name for one in compiled.flows] + added
-
-
-@pytest.mark.parametrize("seconds", [1e-9, 0.5, 5.0, 10.0, 12.5, 20.000000001, 60.0, 99.9])
-def test_a_document_can_be_cut_at_any_instant(seconds: float) -> None:
-    flows = [
-        {"start": "50s"},
-        {"count": 3, "start": "0s", "start_interval": "10s", "start_jitter": "2s"},
-        {"name": "late", "count": 2, "start": "12s", "stop": "90s"},
-        {"name": "program"},
-        {},
-    ]
-    timeline = [
-        {"at": "5s", "key": "flows[5]", "value": {"count": 2}},
-        {"at": "6s", "key": "flows.6", "value": {"start": "40s"}},
-        {"at": "7s", "key": "flows[7]", "value": {"name": "last"}},
-        {"at": "12s", "key": "flows[0].stop", "value": "70s"},
-        {"at": "12s", "key": "flows[7].stop", "value": "20s"},
-        {"at": "60s", "key": "dumbbell.rate", "value": "2Mbit/s"},
-    ]
-    names = cut_names({**BASE, "warmup": "15s", "flows": flows, "timeline": timeline}, seconds)
-    assert "program" in names
-    assert ("late_1" in names) == (seconds > 12)
-    assert ("last" in names) == (seconds > 7)
-    assert len(set(names)) == len(names)
-
-
-def test_a_document_that_is_not_cut_stays() -> None:
-    document = json.loads(language.normalise(json.dumps({**BASE, "flows": [{"count": 2, "start_jitter": "1s"}, {}]})))
-    assert cut(document, 100 * 10**9) == document
-    assert cut(document, 50 * 10**9) == {**document, "duration": "50000000000ns"}
-    # All flows have started, but one of them later than the run was long.
-    (first, second) = cut(document, 5 * 10**8)["flows"]
-    assert (first["start_jitter"], second) == ("499999999ns", document["flows"][1])
-
-
-def test_a_flow_that_is_added_moves_those_of_the_timeline() -> None:
-    timeline = [
-        {"at": "1s", "key": "flows[1]", "value": {}},
-        {"at": "2s", "key": "flows[0].stop", "value": "3s"},
-        {"at": "2s", "key": "dumbbell.rate", "value": "2Mbit/s"},
-    ]
-    changed = with_flow({**BASE, "flows": [{}], "timeline": timeline}, {"name": "program"})
-    assert [entry["key"] for entry in changed["timeline"]] == ["flows[2]", "flows[0].stop", "dumbbell.rate"]
-    assert [one.name for one in language.plan(changed).flows] == ["flow_1", "program"]
 
 
 def test_help_names_the_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ use crate::frame::Frame;
 
 /// The port on which flow 0 listens. Flow `i` listens on the port that is `i` above.
 pub const FIRST_PORT: u16 = 10_000;
-/// The most flows that have a port of their own.
+/// The largest number of flows: each has its own port.
 pub const MAX_FLOWS: usize = 50_000;
 
 /// The flow, the connection and the direction of a frame, and the side to which it goes.

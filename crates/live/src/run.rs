@@ -77,7 +77,7 @@ pub enum LinkKind {
     Kernel,
 }
 
-/// Runs a plan in real time. The process must be in namespaces of its own.
+/// Runs a plan in real time. The process must have entered new namespaces.
 ///
 /// # Errors
 /// A plan that cannot be run, a run that is cancelled, or something that the operating system refuses.
@@ -227,7 +227,7 @@ fn refused(plan: &Plan, found: &[FlowRefusal]) -> Error {
     Error::Run(RunError::Plan(message))
 }
 
-/// Adds what the run recorded of its own accuracy.
+/// Adds the metrics of how late packets left.
 fn add_accuracy(outcome: &mut Outcome, lateness: Lateness) {
     let mut sheet = Sheet::default();
     let quantiles = [(0.5, N_P50_LATENESS), (0.99, N_P99_LATENESS)];

@@ -11,7 +11,7 @@ from bloatlab.sweeps import PlannedRun
 
 
 def verdict_of(store: Store, run: PlannedRun, metrics: Mapping[str, Any]) -> list[str]:
-    """Lines for the terminal. None if the run has no tables, or if the packages of the report are missing.
+    """Lines for the terminal. Empty if the run has no tables, or if the packages of the report are missing.
 
     Args:
         store: The results.

@@ -169,7 +169,7 @@ impl Running {
         Ok(found)
     }
 
-    /// Signals the program, and its children if they have a group of their own.
+    /// Sends a signal to the program; to its children too, if it leads a process group.
     fn signal(&self, signal: Signal) -> io::Result<()> {
         let process = Pid::from_raw(self.child.id().cast_signed());
         let sent = match self.has_group {

@@ -28,7 +28,7 @@ pub(super) fn request(socket: &Socket) -> io::Result<()> {
     Ok(setsockopt(socket, ReceiveTimestampns, &true)?)
 }
 
-/// Receives a datagram into the buffer. `None`: there is none.
+/// Receives a datagram into the buffer. `None` if no datagram waits.
 pub(super) fn receive(
     socket: &Socket,
     buffer: &mut [u8],

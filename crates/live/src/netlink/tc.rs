@@ -139,7 +139,7 @@ impl Netlink {
     /// Removes the queue discipline that is attached to `parent`.
     ///
     /// # Errors
-    /// There is none.
+    /// The device has no such queue discipline.
     pub fn remove_qdisc(&mut self, index: u32, parent: Handle) -> io::Result<()> {
         let mut message = TcMessage::with_index(index.cast_signed());
         message.header.parent = parent.into();

@@ -96,7 +96,7 @@ impl Lab {
     pub fn until(&mut self, what: &str, condition: impl Fn(&Reports) -> bool) {
         let start = Instant::now();
         while !condition(&Reports(&self.reports)) {
-            assert!(start.elapsed() < PATIENCE, "waited in vain until {what}");
+            assert!(start.elapsed() < PATIENCE, "gave up waiting until {what}");
             self.receive().unwrap();
         }
     }

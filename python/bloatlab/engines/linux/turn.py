@@ -40,15 +40,20 @@ def turn(wait: Callable[[], None]) -> Iterator[Path]:
     """
     try:
         home = _home()
-        own, next_ = _open(home / LOCK), _open(home / NEXT)
+        own = _open(home / LOCK)
     except OSError as error:
-        raise EngineError(f"{error.filename}: {error.strerror or error}") from error
+        raise _no_place(error) from error
     try:
         # Who makes many runs queues behind those who wait, because they hold the second lock.
-        told = _wait_for(next_, own, wait, told=False)
-        _wait_for(own, own, wait, told=told)
-        os.close(next_)
-        next_ = -1
+        try:
+            next_ = _open(home / NEXT)
+        except OSError as error:
+            raise _no_place(error) from error
+        try:
+            told = _wait_for(next_, own, wait, told=False)
+            _wait_for(own, own, wait, told=told)
+        finally:
+            os.close(next_)
         os.ftruncate(own, 0)
         os.pwrite(own, f"{os.getpid()}\n".encode(), 0)
         for left in home.glob(f"{RUN}*"):
@@ -57,8 +62,6 @@ def turn(wait: Callable[[], None]) -> Iterator[Path]:
             yield Path(directory)
     finally:
         os.close(own)
-        if next_ >= 0:
-            os.close(next_)
 
 
 @contextmanager
@@ -74,7 +77,7 @@ def beside() -> Iterator[Path]:
             _remove_if_left(lock)
         descriptor, lock = _own_lock(home)
     except OSError as error:
-        raise EngineError(f"{error.filename}: {error.strerror or error}") from error
+        raise _no_place(error) from error
     directory = lock.with_suffix("")
     try:
         directory.mkdir(mode=0o700)
@@ -83,6 +86,10 @@ def beside() -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
         lock.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def _no_place(error: OSError) -> EngineError:
+    return EngineError(f"{error.filename}: {error.strerror or error}")
 
 
 def _own_lock(home: Path) -> tuple[int, Path]:

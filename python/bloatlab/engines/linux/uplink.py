@@ -6,6 +6,7 @@ It needs no privileges, and changes nothing on this machine: no route, no addres
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -25,6 +26,7 @@ NAME_SERVER = "10.0.2.3"
 MTU = 1500
 READY = b"1"
 READY_S = 10.0
+"""How long slirp4netns may take to start."""
 MOST_TEXT = 2000
 
 
@@ -117,9 +119,14 @@ class Uplink:
         os.close(its_ready)
         os.close(its_keep)
         with os.fdopen(ready, "rb", 0) as waiting:
-            if waiting.read(1) == READY:
+            is_timely = bool(select.select([waiting], [], [], READY_S)[0])
+            if is_timely and waiting.read(1) == READY:
                 return keep
         os.close(keep)
+        if not is_timely:
+            self._process.kill()
+            self._process.wait()
+            raise EngineError(f"{PROGRAM}: was not ready after {READY_S:g} s")
         self._process.wait()
         text = self._said.read_bytes()[:MOST_TEXT].decode(errors="replace").split("\n")
         why = next((line.strip() for line in reversed(text) if line.strip()), "it ended without a reason")

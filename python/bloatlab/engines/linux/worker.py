@@ -1,4 +1,4 @@
-"""`python -m bloatlab.engines.linux.worker`: makes one run in real time, in namespaces of its own.
+"""`python -m bloatlab.engines.linux.worker`: makes one run in real time, in new namespaces.
 
 Reads a request on standard input. Prints lines of JSON: `{"progress": 0.5}` now and then, and `{"error": ...}` if the run
 fails. With two numbers as arguments, it reads and prints on these descriptors instead, because a program of the run has the
@@ -52,13 +52,12 @@ def _run(request: exchange.Request, control: _core.Control, say: _Said) -> tuple
     ended = threading.Event()
 
     def follow() -> None:
-        while not ended.wait(PROGRESS_EVERY_S if foreground is None else SAMPLES_EVERY_S):
-            tell()
-
-    def tell() -> None:
-        say(
-            {"progress": control.progress} if foreground is None else {"samples": json.loads(foreground.samples.take())}
-        )
+        if foreground is None:
+            while not ended.wait(PROGRESS_EVERY_S):
+                say({"progress": control.progress})
+        else:
+            while not ended.wait(SAMPLES_EVERY_S):
+                say({"samples": json.loads(foreground.samples.take())})
 
     # Only now: a process with threads cannot enter namespaces.
     follower = threading.Thread(target=follow, name="bloatlab-progress", daemon=True)
