@@ -18,7 +18,7 @@ from bloatlab import language
 from bloatlab.engines import Engine, Outcome
 from bloatlab.errors import ParameterError
 from bloatlab.experiments.queues import with_limit
-from bloatlab.loading import NO_PLUGINS, command_reference
+from bloatlab.loading import NO_PLUGINS, AllowedPlugins, command_reference
 from bloatlab.scenario import dumbbell, flow
 from bloatlab.scenario.revise import NS, cut, flow_names, with_flow
 from bloatlab.store.identity import canonical, run_id
@@ -114,6 +114,7 @@ def prepare(
     cca: Any = None,
     time_limit: str = MOST_TIME,
     seed: int = 42,
+    allowed: AllowedPlugins = NO_PLUGINS,
 ) -> Shell:
     """Puts a program behind the bottleneck of a scenario.
 
@@ -129,6 +130,7 @@ def prepare(
         cca: Congestion control of the server; absent: the scenario's default.
         time_limit: When the program is ended, at most `"24h"`.
         seed: Seed of the random choices of the network and of the scenario's own flows.
+        allowed: What the scenario may start besides the program.
 
     Raises:
         ParameterError: A value is not allowed.
@@ -141,8 +143,8 @@ def prepare(
     own = _flow(document, command) | ({} if cca is None else {"cca": cca})
     rest = {key: value for key, value in document.items() if key != "warmup"}
     whole = with_flow({**rest, "duration": time_limit}, own)
-    own_program = NO_PLUGINS.and_also(command_reference(command, SERVERS))
-    (planned,) = plan(ScenarioSource(whole, name, own_program, engine), values, seed=seed)
+    allowed = allowed.and_also(command_reference(command, SERVERS))
+    (planned,) = plan(ScenarioSource(whole, name, allowed, engine), values, seed=seed)
     parameters = {"command": shlex.join(command), **planned.parameters}
     return Shell(replace(planned, parameters=parameters), own["name"])
 

@@ -231,6 +231,16 @@ def test_the_own_program_allows_no_other_of_the_scenario(other: dict[str, Any], 
     assert shell.asked is None
 
 
+def test_programs_of_the_scenario_need_permission(shell: FakeShell, run: Run) -> None:
+    flows = [{"stop": "1ms", "traffic": {"kind": "command", "client": ["true"]}}]
+    Path("theirs.json").write_text(json.dumps({"dumbbell": {"rate": "1Mbit/s", "rtt": "1ms"}, "flows": flows}))
+    code, _, err = run("theirs.json", "--allow-plugins", "--no-report", "--", "sh")
+    # The fake is the simulator, which refuses programs.
+    (line,) = err
+    assert (code, "which only an engine in real time runs" in line) == (2, True)
+    assert shell.client == ["sh"]
+
+
 def test_packets_on_request(shell: FakeShell, run: Run) -> None:
     assert run("--rate", "2Mbit/s", "--pcap", "x.pcap", "--no-report", "--", "sh")[0] == 0
     assert Path("x.pcap").stat().st_size > 1000

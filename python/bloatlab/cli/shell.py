@@ -20,6 +20,7 @@ from bloatlab.cli.run import command_line, report_line
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.engines import find
 from bloatlab.errors import ParameterError
+from bloatlab.loading import AllowedPlugins
 from bloatlab.scenario.read import read
 from bloatlab.shell import NAME, Finished, Shell, network, prepare, store
 from bloatlab.store import layout
@@ -99,6 +100,7 @@ def run_shell(
     seed: int,
     time_limit: str,
     report: bool,
+    allow_plugins: bool,
 ) -> int:
     """Runs the program, stores its run and returns its exit code.
 
@@ -122,6 +124,7 @@ def run_shell(
         cca=None if cca is None else named("--cca", value, cca),
         time_limit=time_limit,
         seed=seed,
+        allowed=AllowedPlugins(all=allow_plugins),
     )
     if not wanted.command:
         complain(f"{_described(shell)}; the server is $BLOATLAB_SERVER; leave with `exit`")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from bloatlab.cli.options import BEFORE_COMMAND, Flag, Link, Results, Set
+from bloatlab.cli.options import BEFORE_COMMAND, AllowPlugins, Flag, Link, Results, Set
 
 USAGE = "Usage: bloatlab shell [SCENARIO] [OPTIONS] [-- COMMAND...]"
 
@@ -63,6 +63,7 @@ def shell(
     seed: int = 42,
     time_limit: Annotated[str, Parameter(metavar="TIME")] = "24h",
     no_report: Flag = False,
+    allow_plugins: AllowPlugins = False,
 ) -> int:
     r"""Runs a program, or a shell, behind an emulated bottleneck (docs/shell.md). It needs Linux.
 
@@ -97,6 +98,7 @@ def shell(
         seed: Seed of the random choices of the network, such as which packets are lost.
         time_limit: End the program after this time.
         no_report: Do not make the report page.
+        allow_plugins: Start the programs that SCENARIO names (traffic of the kind command).
     """
     from bloatlab.cli.shell import Wanted, run_shell
 
@@ -111,4 +113,5 @@ def shell(
         seed=seed,
         time_limit=time_limit,
         report=not no_report,
+        allow_plugins=allow_plugins,
     )
