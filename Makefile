@@ -54,8 +54,9 @@ site: $(VENV)/.site $(VENV)/.built
 # The lab in a browser tab, into the Python package: needs node, and the WebAssembly target that web/build-engine.sh names.
 lab:
 	@command -v npm >/dev/null || { echo "make: the lab needs node and npm"; exit 1; }
+	cd web && npm ci --silent
 	sh web/build-engine.sh
-	cd web && npm ci --silent && npm run --silent build
+	cd web && npm run --silent build
 	rm -rf python/bloatlab/lab/static
 	cp -r web/dist python/bloatlab/lab/static
 

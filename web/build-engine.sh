@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the engine as WebAssembly into web/src/engine/pkg (crates/web, wasm-bindgen with target web). Needs either rustup's target
-# wasm32-unknown-unknown, or Debian's packages rustc-web, cargo-web, rust-web-src and lld-19. wasm-opt (package binaryen) makes it smaller.
+# wasm32-unknown-unknown, or Debian's packages rustc-web, cargo-web, rust-web-src and lld-19, and node. wasm-opt (npm package binaryen in web/, or
+# Debian's) makes it smaller.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -14,9 +15,9 @@ say() {
     echo "build-engine: $*" >&2
 }
 
-# The compiler: rustup's, or Debian's, which builds the standard library too.
+# The compiler: rustup's, or Debian's, which builds the standard library too. BLOATLAB_COMPILER=debian takes Debian's.
 sysroot=$(rustc --print sysroot 2>/dev/null || true)
-if [ -n "$sysroot" ] && [ -d "$sysroot/lib/rustlib/$target/lib" ]; then
+if [ "${BLOATLAB_COMPILER:-}" != debian ] && [ -n "$sysroot" ] && [ -d "$sysroot/lib/rustlib/$target/lib" ]; then
     build() {
         cargo build "$@"
     }
@@ -25,7 +26,7 @@ elif [ -x /usr/bin/cargo ] && [ -x /usr/bin/wasm-ld-19 ] && [ -d "$(/usr/bin/rus
         RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=/usr/bin/wasm-ld-19 \
             /usr/bin/cargo build -Zbuild-std=std,panic_abort "$@"
     }
-    # Debian's wasm-opt (108) exports the wrong table of a module with reference types.
+    # Debian's wasm-opt cannot optimize a module with reference types.
     features="-C target-feature=-reference-types,-multivalue"
 else
     say "the WebAssembly target is missing: rustup target add $target (without rustup on Debian: apt-get install rustc-web cargo-web rust-web-src lld-19 binaryen)"
@@ -47,15 +48,21 @@ RUSTFLAGS="${RUSTFLAGS:-} $features --remap-path-prefix=$root=. --remap-path-pre
     build --quiet --locked --package bloatlab-web --target "$target" --profile web --target-dir target/web
 "$bindgen" --target web --out-dir "$out" --out-name bloatlab_web --remove-name-section --remove-producers-section "target/web/$target/web/bloatlab_web.wasm"
 
+# Optimizes the module. Old versions of wasm-opt write modules that no browser loads (108 with reference types), so the result is loaded once.
 wasm=$out/bloatlab_web_bg.wasm
-# Version 108 of wasm-opt (Debian 12) exports the wrong table, and the module then does not start.
-opt=$(wasm-opt --version 2>/dev/null | sed -n 's/^wasm-opt version \([0-9]*\).*/\1/p')
-if [ "${opt:-0}" -ge 116 ]; then
-    wasm-opt -O3 --strip-debug \
-        --enable-bulk-memory --enable-mutable-globals --enable-nontrapping-float-to-int --enable-reference-types --enable-sign-ext \
-        --enable-multivalue "$wasm" -o "$wasm.small"
-    mv "$wasm.small" "$wasm"
-else
-    say "without wasm-opt 116 or newer the file is larger"
-fi
+optimized=
+for optimizer in web/node_modules/.bin/wasm-opt wasm-opt; do
+    command -v "$optimizer" >/dev/null || continue
+    cp "$wasm" "$out/before.wasm"
+    if "$optimizer" -O3 --strip-debug --enable-bulk-memory --enable-mutable-globals --enable-nontrapping-float-to-int \
+        --enable-reference-types --enable-sign-ext --enable-multivalue "$out/before.wasm" -o "$wasm" && node web/check-engine.mjs; then
+        optimized=$optimizer
+        rm "$out/before.wasm"
+        break
+    fi
+    mv "$out/before.wasm" "$wasm"
+    say "$("$optimizer" --version) makes a module that does not load"
+done
+[ -n "$optimized" ] || say "the module is not optimized: it needs a newer wasm-opt (npm package or Debian package binaryen)"
+node web/check-engine.mjs || { say "the module does not load"; exit 1; }
 say "$wasm: $(wc -c <"$wasm") bytes, $(gzip -9 -c "$wasm" | wc -c) gzipped"

@@ -1,7 +1,7 @@
-"""Digests of runs by the native engine, as JSON, for `web/tests/digests.test.mjs`, which compares WebAssembly with them.
+"""Prints scenarios with the digests of the installed engine, as JSON: `[{name, document, seed, digest}]`.
 
-The documents are the golden scenarios and the examples of docs/*.md that name no file. Each entry has a name, the document, the
-seed and the digest.
+web/tests/digests.test.mjs compares them with those of the engine as WebAssembly.
+The scenarios are those of tests/golden and the complete examples of docs/*.md that name no file.
 """
 
 from __future__ import annotations

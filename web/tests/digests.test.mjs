@@ -38,8 +38,9 @@ for (const { name, document, seed, digest } of native) {
 test("texts equal those of the extension module", () => {
   const code =
     "import json; from bloatlab import _core as c;" +
-    "print(json.dumps([c.schema(), c.algorithms(), c.metric_definitions(), c.tc('\"fq_codel limit 5000\"', 'eth0')]))";
-  const [schema, algorithms, metrics, tc] = JSON.parse(python("-c", code));
+    "print(json.dumps([c.schema(), c.algorithms(), c.metric_definitions(), c.tc('\"fq_codel limit 5000\"', 'eth0'), c.engine_version()]))";
+  const [schema, algorithms, metrics, tc, version] = JSON.parse(python("-c", code));
+  assert.equal(engine.engine_version(), version);
   assert.equal(engine.schema(), schema);
   assert.equal(engine.algorithms(), algorithms);
   assert.equal(engine.metric_definitions(), metrics);
