@@ -44,7 +44,7 @@ test("flows are added and stopped while the run goes on", async ({ page }) => {
   await expect(page.locator(".notice")).toHaveCount(0);
 });
 
-test("rate, RTT, buffer and loss change at once; another algorithm starts again and says so", async ({ page }) => {
+test("rate, RTT, buffer and loss change at once, one directly after the other", async ({ page }) => {
   await open(page);
   for (const [label, value] of [["rate, as text", "8Mbit/s"], ["RTT, as text", "50ms"], ["buffer, as text", "200p"], ["loss", "0.001"]] as const) {
     await page.getByLabel(label, { exact: true }).fill(value);
@@ -52,10 +52,50 @@ test("rate, RTT, buffer and loss change at once; another algorithm starts again 
   }
   await expect(page.locator(".timeline li")).toHaveCount(4);
   await expect(page.locator(".notice")).toHaveCount(0);
+  await expect(page.getByLabel("rate, as text")).toHaveValue("8Mbit/s");
+});
+
+test("another algorithm and ECN take effect at once, with a new connection, and are undone in one step", async ({ page }) => {
+  await open(page);
+  await reach(page, 2);
   await page.getByLabel("Congestion control of download").selectOption("bbr");
+  await expect(page.locator(".notice")).toContainText("download: bbr: at once, with a new connection, download 2.");
+  await expect(page.locator(".timeline li")).toHaveText([/\+ download 2/, /stop download/]);
+  await expect(page.getByLabel("Congestion control of download 2")).toHaveValue("bbr");
+  await page.getByLabel("ECN for all TCP flows").check();
+  await expect(page.locator(".timeline li")).toHaveCount(4);
+  await expect(page.getByLabel("ECN for all TCP flows")).toBeChecked();
+  await page.getByRole("button", { name: /^Undo/ }).click();
+  await expect(page.locator(".timeline li")).toHaveCount(2);
+  await page.getByRole("button", { name: /^Undo/ }).click();
+  await expect(page.locator(".timeline li")).toHaveCount(0);
+  expect(await clock(page)).toBeGreaterThan(2);
+});
+
+test("what cannot change during a run starts it again and says so", async ({ page }) => {
+  await open(page);
+  await page.getByText("Impairments").click();
+  await page.getByLabel("duplication").fill("0.01");
+  await page.getByLabel("duplication").press("Enter");
   await expect(page.locator(".notice")).toContainText("started again at 0 s");
   await expect(page.locator(".timeline li")).toHaveCount(0);
-  await expect(page.getByLabel("rate, as text")).toHaveValue("8Mbit/s");
+});
+
+test("a panic of the engine gives one line, and the link that repeats the run", async ({ page }) => {
+  // The engine has no known panic, so the module is made to fail after some calls, as a panic does.
+  const trap = `const begin = WebAssembly.instantiateStreaming; WebAssembly.instantiateStreaming = async (...given) => {
+    const made = await begin(...given); let calls = 0;
+    const exports = { ...made.instance.exports };
+    exports.lab_advance = (...values) => { calls += 1; if (calls > 40) throw new WebAssembly.RuntimeError("unreachable"); return made.instance.exports.lab_advance(...values); };
+    return { module: made.module, instance: { exports } };
+  };`;
+  await page.route("**/worker-*.js", async (route) => {
+    const answer = await route.fetch();
+    await route.fulfill({ response: answer, body: trap + (await answer.text()) });
+  });
+  await page.goto("./");
+  await expect(page.getByRole("alert")).toContainText("The engine stopped: unreachable");
+  await expect(page.getByRole("link", { name: "This link repeats the run up to here." })).toHaveAttribute("href", /^#1\./);
 });
 
 test("a value that is not allowed gives one line, and nothing changes", async ({ page }) => {
@@ -76,11 +116,12 @@ test("every queue discipline and every congestion control can be used", async ({
     await expect(page.getByLabel("discipline")).toHaveValue(queue);
     await expect(page.locator(".notice.error")).toHaveCount(0);
   }
-  const algorithms = await page.getByLabel("Congestion control of download").locator("option").allInnerTexts();
+  const control = page.getByLabel(/^Congestion control of download/);
+  const algorithms = await control.locator("option").allInnerTexts();
   expect(algorithms.length).toBeGreaterThan(20);
   for (const algorithm of algorithms) {
-    await page.getByLabel("Congestion control of download").selectOption(algorithm);
-    await expect(page.getByLabel("Congestion control of download")).toHaveValue(algorithm);
+    await control.selectOption(algorithm);
+    await expect(control).toHaveValue(algorithm);
     await expect(page.locator(".notice.error")).toHaveCount(0);
   }
 });

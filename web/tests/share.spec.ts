@@ -1,4 +1,5 @@
 import { deflateSync, strToU8 } from "fflate";
+import { parquetReadObjects } from "hyparquet";
 import { clock, digest, expect, open, pause, reach, test, watch } from "./lab";
 
 test("a link opened in a fresh profile gives the same numbers", async ({ page, browser }) => {
@@ -49,13 +50,20 @@ test("TOML, command, Python and tc are copied, and tables, pcap and pictures are
     await page.getByRole("button", { name, exact: true }).click();
     await expect(box).toHaveValue(new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")));
   }
-  for (const name of ["Flows, CSV", "Links, CSV", "Probes, CSV", "pcap", "Charts, SVG", "Charts, PNG"]) {
+  const downloaded = async (name: string): Promise<Buffer> => {
     const download = page.waitForEvent("download");
     await page.getByRole("button", { name, exact: true }).click();
-    const stream = await (await download).createReadStream();
-    let size = 0;
-    for await (const part of stream) size += (part as Buffer).length;
-    expect(size).toBeGreaterThan(500);
+    const parts: Buffer[] = [];
+    for await (const part of await (await download).createReadStream()) parts.push(part as Buffer);
+    return Buffer.concat(parts);
+  };
+  for (const name of ["pcap", "Charts, SVG", "Charts, PNG"]) expect((await downloaded(name)).length).toBeGreaterThan(500);
+  for (const name of ["Flows", "Links", "Probes"]) {
+    const [header = "", ...lines] = (await downloaded(`${name}, CSV`)).toString().trimEnd().split("\n");
+    const file = await downloaded(`${name}, Parquet`);
+    const rows = await parquetReadObjects({ file: file.buffer.slice(file.byteOffset, file.byteOffset + file.length) as ArrayBuffer });
+    expect(rows.map((row) => Object.values(row).map((value) => (value === null ? "" : String(value))).join(",")).slice(0, 50)).toEqual(lines.slice(0, 50));
+    expect([Object.keys(rows[0] ?? {}).join(","), rows.length]).toEqual([header, lines.length]);
   }
 });
 
@@ -89,6 +97,15 @@ for (const [name, fragment] of HOSTILE) {
     expect(await page.evaluate(() => ("polluted" in {}))).toBe(false);
   });
 }
+
+test("a run that is too dear says so and offers a shorter one", async ({ page }) => {
+  await page.goto(`./${packed(scenario({ duration: "24h", sample_interval: "1ms" }))}`);
+  await expect(page.locator(".notice.error")).toContainText("are allowed");
+  await page.getByRole("button", { name: /^Run [0-9.]+ s of it$/ }).click();
+  await expect(page.locator(".notice")).toHaveCount(0);
+  await expect(page.locator(".scenario")).toHaveText("x");
+  await expect.poll(() => clock(page)).toBeGreaterThan(0.5);
+});
 
 test("names in a link are shown as text", async ({ page }) => {
   await page.goto(`./${packed(scenario({ name: "<img src=x onerror=alert(1)>", flows: [{ name: "<script>alert(1)</script>" }, { name: "ping", traffic: "ping" }] }))}`);

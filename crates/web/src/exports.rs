@@ -3,10 +3,11 @@
 use std::panic;
 use std::sync::Once;
 
-use bloatlab_scenario::{Limits, Scenario, read_queue};
+use bloatlab_scenario::{Scenario, read_queue};
 use wasm_bindgen::prelude::*;
 
-use crate::lab::{self, SeriesKind, refusal};
+use crate::columns::{self, Values};
+use crate::lab::{self, SeriesKind};
 use crate::memory::Memory;
 
 fn wrong(message: impl AsRef<str>) -> JsError {
@@ -49,12 +50,10 @@ pub fn engine_version() -> String {
     concat!(env!("CARGO_PKG_VERSION"), "+", env!("BLOATLAB_SOURCES")).to_owned()
 }
 
-/// The document with every default filled in, aliases resolved, keys in order.
+/// The document with every default filled in, aliases resolved, keys in order. Refuses what [`Lab`] refuses.
 #[wasm_bindgen]
 pub fn normalise(document: &str) -> Result<String, JsError> {
-    let checked = Scenario::load(document, &Memory::default(), &Limits::default());
-    let checked = checked.map_err(|error| wrong(refusal(&error)))?;
-    Ok(checked.scenario.to_canonical_json())
+    lab::normalise(document).map_err(wrong)
 }
 
 /// The tc commands that set a queue up on a network device. `queue` is a name, a tc text or a table, in JSON.
@@ -177,6 +176,12 @@ impl Lab {
         self.0.table_csv(name).map_err(wrong)
     }
 
+    /// The columns of a table, after `finish`.
+    pub fn table_columns(&self, name: &str) -> Result<Vec<Column>, JsError> {
+        let columns = self.0.table_columns(name).map_err(wrong)?;
+        Ok(columns.into_iter().map(Column).collect())
+    }
+
     /// The packets as a pcap file, after `finish`.
     pub fn pcap(&self) -> Result<Vec<u8>, JsError> {
         self.0.pcap().map_err(wrong)
@@ -186,5 +191,45 @@ impl Lab {
     #[wasm_bindgen(getter)]
     pub fn digest(&self) -> Result<String, JsError> {
         self.0.digest().map_err(wrong)
+    }
+}
+
+/// A column of a table.
+#[wasm_bindgen]
+pub struct Column(columns::Column);
+
+#[wasm_bindgen]
+impl Column {
+    /// Its name.
+    #[wasm_bindgen(getter)]
+    pub fn name(&self) -> String {
+        self.0.name.clone()
+    }
+
+    /// `number`, `integer` or `text`.
+    #[wasm_bindgen(getter)]
+    pub fn kind(&self) -> String {
+        let kind = match &self.0.values {
+            Values::Numbers(_) => "number",
+            Values::Integers(_) => "integer",
+            Values::Texts(_) => "text",
+        };
+        String::from(kind)
+    }
+
+    /// The values of a column of numbers; NaN stands for a value that does not exist.
+    pub fn numbers(&self) -> Vec<f64> {
+        match &self.0.values {
+            Values::Numbers(numbers) | Values::Integers(numbers) => numbers.clone(),
+            Values::Texts(_) => Vec::new(),
+        }
+    }
+
+    /// The values of a column of texts.
+    pub fn texts(&self) -> Vec<String> {
+        match &self.0.values {
+            Values::Texts(texts) => texts.clone(),
+            _ => Vec::new(),
+        }
     }
 }

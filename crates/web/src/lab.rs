@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use arrow_array::RecordBatch;
 use bloatlab_outcome::{Outcome, Series};
 use bloatlab_record::{csv, metrics_of, tables, write_pcap};
 use bloatlab_scenario::{Limits, Plan, PlanBoxKind, Scenario};
@@ -9,6 +10,7 @@ use bloatlab_sim::{Control, LinkEvent, NoPlugins, Session};
 use bloatlab_units::{Bytes, Nanos, SECOND};
 use serde_json::json;
 
+use crate::columns::{Column, columns};
 use crate::memory::Memory;
 use crate::names::Names;
 
@@ -100,6 +102,16 @@ pub fn run(document: &str, seed: u64, files: &Memory) -> Result<String, String> 
     Ok(result(&outcome, &outcome.digest()))
 }
 
+/// The canonical form of a document that a lab can run.
+///
+/// # Errors
+/// As [`run`].
+pub fn normalise(document: &str) -> Result<String, String> {
+    let checked = Scenario::load(document, &Memory::default(), &limits(false));
+    let checked = checked.map_err(|error| refusal(&error))?;
+    Ok(checked.scenario.to_canonical_json())
+}
+
 fn result(outcome: &Outcome, digest: &str) -> String {
     json!({ "digest": digest, "metrics": metrics_of(outcome) }).to_string()
 }
@@ -113,7 +125,7 @@ fn limits(record_packets: bool) -> Limits {
 }
 
 /// One line for a scenario that is refused.
-pub(crate) fn refusal(error: &bloatlab_scenario::ScenarioError) -> String {
+fn refusal(error: &bloatlab_scenario::ScenarioError) -> String {
     let text = error.to_string();
     ADVICE
         .iter()
@@ -361,14 +373,26 @@ impl Lab {
     /// # Errors
     /// A run that has not ended, or a table that it does not have.
     pub fn table_csv(&self, name: &str) -> Result<String, String> {
+        self.table(name).map(|table| csv(&table))
+    }
+
+    /// The columns of a table.
+    ///
+    /// # Errors
+    /// As [`table_csv`](Self::table_csv).
+    pub fn table_columns(&self, name: &str) -> Result<Vec<Column>, String> {
+        self.table(name).map(|table| columns(&table))
+    }
+
+    fn table(&self, name: &str) -> Result<RecordBatch, String> {
         let tables = tables(self.outcome()?).map_err(|why| why.to_string())?;
         let found = tables.iter().find(|(known, _)| *known == name);
-        let found = found.ok_or_else(|| {
+        let (_, table) = found.ok_or_else(|| {
             let known: Vec<&str> = tables.iter().map(|(known, _)| *known).collect();
             let known = known.join(", ");
             format!("table: must be one of {known}, not `{name}`")
         })?;
-        Ok(csv(&found.1))
+        Ok(table.clone())
     }
 
     /// The packets as a pcap file: as sent and received by the senders of data.

@@ -37,9 +37,9 @@ export class Engine {
     });
   }
 
-  /** Applies a change now. The promise fails with the engine's line if the change is not possible. */
-  async apply(lane: number, change: Change): Promise<Description> {
-    const answer = await this.ask({ type: "apply", lane, change });
+  /** Applies changes at one instant, now. The promise fails with the engine's line at the first that is not possible; those before it stay. */
+  async apply(lane: number, changes: readonly Change[]): Promise<Description> {
+    const answer = await this.ask({ type: "apply", lane, changes });
     if (!answer.description) throw new Error("the engine did not describe the changed run");
     return answer.description;
   }
@@ -53,8 +53,8 @@ export class Engine {
     return (await this.ask({ type: "tc", queue, device })).value as string[];
   }
 
-  /** Runs a document to its end in addition to the lanes, and returns a table or the packets. */
-  async export(document: string, seed: number, what: "csv" | "pcap", table = ""): Promise<string | Uint8Array> {
+  /** Runs a document to its end in addition to the lanes, and returns a table or the packets as a file. */
+  async export(document: string, seed: number, what: "csv" | "parquet" | "pcap", table: string): Promise<string | Uint8Array> {
     return (await this.ask({ type: "export", document, seed, what, table })).value as string | Uint8Array;
   }
 }

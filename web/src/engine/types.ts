@@ -101,11 +101,11 @@ export type Request =
   | { type: "close"; lane: number }
   | { type: "clock"; playing: boolean; speed: number }
   | { type: "advance"; to: number }
-  | { type: "apply"; id: number; lane: number; change: Change }
+  | { type: "apply"; id: number; lane: number; changes: readonly Change[] }
   | { type: "drawn" }
   | { type: "check"; id: number; document: string }
   | { type: "tc"; id: number; queue: string; device: string }
-  | { type: "export"; id: number; document: string; seed: number; what: "csv" | "pcap"; table: string };
+  | { type: "export"; id: number; document: string; seed: number; what: "csv" | "parquet" | "pcap"; table: string };
 
 export type Reply =
   | { type: "ready"; algorithms: Algorithms; version: string }

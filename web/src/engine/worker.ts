@@ -1,6 +1,7 @@
 // Runs the engine. One worker steps all lanes to the same time, so that they can be compared at every instant.
 import init, * as engine from "./pkg/bloatlab_web.js";
 import { QueueOrder } from "./order";
+import { parquet } from "./parquet";
 import { SERIES, type Change, type Description, type LaneFrame, type Reply, type Request, type SeriesName } from "./types";
 
 /** Events per frame. More would not be seen, and the picture then shows densities. */
@@ -33,6 +34,8 @@ let pace = 0.05;
 
 const send = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, { transfer });
 const line = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
+/** After a panic, which is not an Error of the engine's own, no call of the engine can be trusted. */
+const isPanic = (error: unknown): boolean => typeof error === "string" || error instanceof WebAssembly.RuntimeError;
 
 function describe(lab: engine.Lab): Description {
   const layout = Object.fromEntries(
@@ -48,6 +51,7 @@ function open(request: Extract<Request, { type: "open" }>): void {
   try {
     lab = new engine.Lab(request.document, BigInt(request.seed), false);
   } catch (error) {
+    if (isPanic(error)) throw error;
     send({ type: "refused", lane, run, message: line(error) });
     return;
   }
@@ -104,6 +108,7 @@ function step(): boolean {
       try {
         entry.lab.advance(Math.min(to, entry.duration));
       } catch (error) {
+        if (isPanic(error)) throw error;
         entry.ended = true;
         send({ type: "stopped", lane: entry.lane, run: entry.run, message: line(error) });
       }
@@ -120,6 +125,14 @@ function wake(): void {
 }
 
 function tick(): void {
+  try {
+    advance();
+  } catch (error) {
+    fail(error);
+  }
+}
+
+function advance(): void {
   timer = undefined;
   const wall = performance.now();
   const running = [...lanes.values()].filter((entry) => !entry.ended);
@@ -140,12 +153,12 @@ function tick(): void {
   if (playing || pending || !drawn) timer = setTimeout(tick, pending ? 0 : 4);
 }
 
-function apply(id: number, lane: number, change: Change): void {
+function apply(id: number, lane: number, changes: readonly Change[]): void {
   const entry = lanes.get(lane);
   if (!entry || entry.ended) throw new Error("the run has ended");
   // Only the engine knows the instant exactly at which a flow stops now.
-  const value = change.value ?? `${Math.round(entry.lab.now * 1e9)}ns`;
-  entry.lab.apply(JSON.stringify({ ...change, value }));
+  const present = `${Math.round(entry.lab.now * 1e9)}ns`;
+  for (const change of changes) entry.lab.apply(JSON.stringify({ ...change, value: change.value ?? present }));
   const description = describe(entry.lab);
   entry.order = new QueueOrder(description.plan);
   send({ type: "answer", id, value: null, description });
@@ -156,7 +169,7 @@ function exported(request: Extract<Request, { type: "export" }>): void {
   const lab = new engine.Lab(request.document, BigInt(request.seed), request.what === "pcap");
   try {
     lab.finish();
-    const value = request.what === "pcap" ? lab.pcap() : lab.table_csv(request.table);
+    const value = request.what === "pcap" ? lab.pcap() : request.what === "csv" ? lab.table_csv(request.table) : parquet(lab.table_columns(request.table));
     send({ type: "answer", id: request.id, value });
   } finally {
     lab.free();
@@ -178,7 +191,7 @@ function answer(request: Request): void {
       target = request.to;
       return wake();
     case "apply":
-      return apply(request.id, request.lane, request.change);
+      return apply(request.id, request.lane, request.changes);
     case "drawn":
       drawn = true;
       clearTimeout(timer);
@@ -197,10 +210,16 @@ self.onmessage = (event: MessageEvent<Request>): void => {
   try {
     answer(request);
   } catch (error) {
-    if ("id" in request) send({ type: "error", id: request.id, message: line(error) });
-    else send({ type: "failed", message: line(error) });
+    if (isPanic(error) || !("id" in request)) fail(error);
+    else send({ type: "error", id: request.id, message: line(error) });
   }
 };
+
+function fail(error: unknown): void {
+  clearTimeout(timer);
+  lanes.clear();
+  send({ type: "failed", message: line(error) });
+}
 
 try {
   await init();
@@ -210,5 +229,5 @@ try {
     version: engine.engine_version(),
   });
 } catch (error) {
-  send({ type: "failed", message: line(error) });
+  fail(error);
 }

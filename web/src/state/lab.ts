@@ -1,11 +1,11 @@
 // State of the page: the lanes and their documents, the clock, and what the user did. Views read the signals and call the functions.
 import { batch, computed, signal } from "@preact/signals";
 import { Engine } from "../engine/client";
-import type { Algorithms, Change, LaneFrame, Reply } from "../engine/types";
-import { copy, folded, get, isTcp, kind, set, type FlowTable, type Scenario } from "../model/document";
+import type { Algorithms, LaneFrame, Reply } from "../engine/types";
+import { copy, folded, get, isTcp, set, type Scenario } from "../model/document";
 import { FIRST } from "../model/presets";
-import type { Override, Shared } from "../model/share";
-import { seconds, timeText } from "../model/units";
+import { encode, type Override, type Shared } from "../model/share";
+import { seconds, spaced, timeText } from "../model/units";
 import { Lane } from "./lane";
 
 export const algorithms = signal<Algorithms | null>(null);
@@ -23,9 +23,15 @@ export const frame = signal(0);
 export const ended = signal(false);
 /** The engine cannot keep up with the speed that was asked for. */
 export const slow = signal(false);
-/** One line for the user, and whether it is an error. */
-export const notice = signal<{ text: string; error: boolean } | null>(null);
-export const fatal = signal("");
+/** One line for the user, whether it is an error, and what the user may do about it. */
+export interface Notice {
+  text: string;
+  error: boolean;
+  offer?: { text: string; take: () => void };
+}
+export const notice = signal<Notice | null>(null);
+/** Why the engine stopped for good, and a link that repeats the run up to there if there is one. */
+export const fatal = signal<{ text: string; link: string } | null>(null);
 /** The part of the run that the charts show; null follows the present. */
 export const view = signal<{ from: number; to: number } | null>(null);
 
@@ -37,7 +43,7 @@ const past = signal<readonly Past[]>([]);
 export const undoLabel = computed(() => past.value.at(-1)?.label ?? "");
 
 /** How many entries of the timeline have happened. */
-const applied = computed(() => {
+export const applied = computed(() => {
   const time = now.value;
   return document_.value.timeline.filter(({ at }) => seconds(at) <= time + 1e-9).length;
 });
@@ -45,7 +51,7 @@ const applied = computed(() => {
 export const current = computed(() => folded({ ...document_.value, timeline: document_.value.timeline.slice(0, applied.value) }));
 export const duration = computed(() => seconds(document_.value.duration));
 
-const engine = new Engine(receive);
+export const engine = new Engine(receive);
 let runs = 0;
 /** Numbers of the runs of the lanes. Reports of a run that has been replaced are ignored. */
 let laneRuns: number[] = [];
@@ -65,7 +71,7 @@ function receive(reply: Exclude<Reply, { type: "answer" | "error" }>): void {
       });
       return first();
     case "failed":
-      fatal.value = `The engine stopped: ${reply.message}. Load the page again.`;
+      fatal.value = { text: `The engine stopped: ${reply.message}. Load the page again.`, link: linkToHere() };
       return;
     case "opened":
       if (laneRuns[reply.lane] !== reply.run) return;
@@ -90,7 +96,17 @@ function first(): void {
   clock();
 }
 
-function setLane(index: number, lane: Lane | null): void {
+/** A link to the present run; empty if there is none, or if it is too long. */
+function linkToHere(): string {
+  if (algorithms.value === null) return "";
+  try {
+    return `#${encode(shared())}`;
+  } catch {
+    return "";
+  }
+}
+
+export function setLane(index: number, lane: Lane | null): void {
   const next = [...lanes.value];
   next[index] = lane;
   lanes.value = next;
@@ -99,6 +115,7 @@ function setLane(index: number, lane: Lane | null): void {
 function refuse(lane: number, message: string): void {
   notice.value = { text: `The engine refuses this scenario: ${message}`, error: true };
   if (lane > 0) return removeLane(lane);
+  void offerShorter({ ...shared(), now: 0 }, notice.value);
   const before = past.value.at(-1);
   if (!before) {
     // A link or a lesson that cannot run: the first screen takes its place.
@@ -107,6 +124,24 @@ function refuse(lane: number, message: string): void {
     return open(0);
   }
   undo(false);
+}
+
+/** Adds to a refusal the offer of a shorter run, if the engine accepts one: half as long, or half of that, and so on. */
+export async function offerShorter(refused: Shared, refusal: Notice): Promise<void> {
+  for (let length = seconds(refused.document.duration) / 2; length >= 1; length /= 2) {
+    const document = { ...refused.document, duration: timeText(length) };
+    try {
+      await engine.check(JSON.stringify(document));
+    } catch {
+      continue;
+    }
+    const take = (): void => {
+      notice.value = null;
+      load({ ...refused, document });
+    };
+    if (notice.value === refusal) notice.value = { ...refusal, offer: { text: `Run ${spaced(document.duration)} of it`, take } };
+    return;
+  }
 }
 
 function take(frames: LaneFrame[], isSlow: boolean): void {
@@ -149,8 +184,8 @@ export function documentOf(index: number): Scenario {
   return document;
 }
 
-/** Starts the runs of all lanes and lets them catch up to a time. */
-function open(to: number): void {
+/** Starts the runs of all lanes again and lets them catch up to a time. */
+export function open(to: number): void {
   const count = 1 + overrides.value.length;
   for (let index = count; index < laneRuns.length; index += 1) engine.tell({ type: "close", lane: index });
   laneRuns = [];
@@ -167,7 +202,7 @@ function openLane(index: number, to: number): void {
   engine.tell({ type: "open", lane: index, run: runs, document: JSON.stringify(documentOf(index)), seed: seed.value, to });
 }
 
-function clock(): void {
+export function clock(): void {
   engine.tell({ type: "clock", playing: playing.value, speed: speed.value });
 }
 
@@ -221,8 +256,9 @@ export function shared(): Shared {
   return { document: document_.value, seed: seed.value, now: now.value, lanes: [...overrides.value] };
 }
 
-function remember(label: string): void {
-  past.value = [...past.value.slice(-99), { document: copy(document_.value), label }];
+/** Keeps a document for undo. */
+export function remember(label: string, document = document_.value): void {
+  past.value = [...past.value.slice(-99), { document: copy(document), label }];
 }
 
 /** Takes back the last change by running again without it. */
@@ -251,107 +287,6 @@ export function rerun(document: Scenario, label: string, text = ""): void {
   clock();
 }
 
-/** Removes one entry of the timeline and runs again up to now. */
-export function removeChange(index: number): void {
-  const document = copy(document_.value);
-  const [entry] = document.timeline.splice(index, 1);
-  if (!entry) return;
-  remember(`remove ${labelOf(entry)}`);
-  document_.value = document;
-  open(now.value);
-  clock();
-}
-
-export function labelOf({ key, value }: Change): string {
-  const flow = /^flows\[(\d+)\](\.stop)?$/.exec(key);
-  if (flow?.[2]) return `stop ${document_.value.flows[Number(flow[1])]?.name ?? addedName(Number(flow[1]))}`;
-  if (flow) return `+ ${String((value as FlowTable)?.name ?? "flow")}`;
-  const name = key.split(".").slice(1).join(" ") || key;
-  return `${name} = ${typeof value === "object" ? kind(value, "…") : String(value)}`;
-}
-
-function addedName(index: number): string {
-  const entry = document_.value.timeline.find(({ key }) => key === `flows[${index}]`);
-  return String((entry?.value as FlowTable | undefined)?.name ?? `flow ${index + 1}`);
-}
-
-/**
- * Changes a key: at once if the engine can, as a line of the timeline; otherwise the run starts again with it. Throws an Error with the engine's line
- * if the value is not valid.
- */
-export async function change(key: string, given: unknown, label = labelOf({ key, value: given })): Promise<void> {
-  // A name becomes a table, because the engine cannot set a parameter of a queue that is only a name.
-  const value = typeof given === "string" && key.endsWith("queue") && !/\s/.test(given) ? { kind: given } : given;
-  const document = copy(current.value);
-  const added = /^flows\[(\d+)\]$/.exec(key);
-  if (added) document.flows.push(value as FlowTable);
-  else if (!key.endsWith(".stop")) set(document, key, value);
-  if (value !== undefined && !ended.value && now.value > 0 && (await appliedNow({ key, value }, label))) return;
-  if (key.endsWith(".stop")) {
-    // The run has ended or cannot be changed: the flow is left out of the next one.
-    document.flows = folded({ ...document_.value, timeline: [...document_.value.timeline, { at: timeText(now.value), key, value }] }).flows;
-  }
-  await engine.check(JSON.stringify(document));
-  const why = ended.value ? "The run had ended, so it" : "This cannot change during a run, so it";
-  rerun(document, label, `${why} started again at 0 s: ${label}.`);
-}
-
-async function appliedNow(entry: Change, label: string): Promise<boolean> {
-  const before = copy(document_.value);
-  try {
-    const description = await engine.apply(0, entry);
-    const { timeline } = JSON.parse(description.document) as Scenario;
-    batch(() => {
-      past.value = [...past.value.slice(-99), { document: before, label }];
-      // The engine knows the instant of the change exactly.
-      document_.value = { ...before, timeline };
-      setLane(0, new Lane(description, lanes.value[0]?.history));
-    });
-  } catch {
-    return false;
-  }
-  await Promise.all(overrides.value.map((override, index) => follow(index + 1, override, entry)));
-  return true;
-}
-
-/** Other lanes take the same change, unless it concerns what they have instead. */
-async function follow(lane: number, override: Override, entry: Change): Promise<void> {
-  if (/^(dumbbell|cell)\.queue/.test(entry.key) && override.queue !== undefined) return;
-  const value = override.cca !== undefined && /^flows\[\d+\]$/.test(entry.key) && isTcp(entry.value as FlowTable) ? { ...(entry.value as FlowTable), cca: override.cca } : entry.value;
-  const description = await engine.apply(lane, { key: entry.key, value });
-  setLane(lane, new Lane(description, lanes.value[lane]?.history));
-}
-
-/** Adds a flow under a name that no flow has yet. */
-export async function addFlow(base: string, flow: FlowTable): Promise<void> {
-  const all = allFlows();
-  const taken = new Set(all.map(({ name }) => name));
-  let name = base;
-  for (let number = 2; taken.has(name); number += 1) name = `${base} ${number}`;
-  const cell = document_.value.cell !== undefined;
-  const value: FlowTable = { name, ...copy(flow), ...(cell ? { ue: 1 } : {}) };
-  await change(`flows[${all.length}]`, value, `+ ${name}`);
-}
-
-/** All flows that the document has had so far, in the numbering of documents. */
-export function allFlows(): { name: string; flow: FlowTable; stopped: boolean }[] {
-  const document = document_.value;
-  const flows = document.flows.map((flow, index) => ({ name: flow.name ?? `flow_${index + 1}`, flow, stopped: false }));
-  for (const { key, value } of document.timeline.slice(0, applied.value)) {
-    const match = /^flows\[(\d+)\](\.stop)?$/.exec(key);
-    const index = Number(match?.[1] ?? -1);
-    if (!match) continue;
-    const known = flows[index];
-    if (match[2] && known) known.stopped = true;
-    else if (!match[2]) flows[index] = { name: (value as FlowTable).name ?? `flow_${index + 1}`, flow: value as FlowTable, stopped: false };
-  }
-  return flows;
-}
-
-export async function removeFlow(index: number): Promise<void> {
-  await change(`flows[${index}].stop`, null, `stop ${allFlows()[index]?.name ?? ""}`);
-}
-
 /** Path of the queue that the picture shows. */
 export const queueKey = computed(() => (document_.value.cell ? "cell.queue" : "dumbbell.queue"));
 export const queue = computed(() => get(current.value, queueKey.value) ?? { kind: "fifo", limit: "1000p" });
@@ -377,8 +312,7 @@ export function removeLane(lane: number): void {
 
 export const ask = {
   tc: (value: unknown): Promise<string[]> => engine.tc(JSON.stringify(value), "eth0"),
-  canonical: (value: Scenario): Promise<string> => engine.check(JSON.stringify(value)),
-  export: (what: "csv" | "pcap", table: string): Promise<string | Uint8Array> => engine.export(JSON.stringify(document_.value), seed.value, what, table),
+  export: (what: "csv" | "parquet" | "pcap", table = ""): Promise<string | Uint8Array> => engine.export(JSON.stringify(document_.value), seed.value, what, table),
 };
 
 /** A hidden page does not run. */

@@ -14,7 +14,7 @@ export function App() {
     document.addEventListener("keydown", shortcut);
     return () => document.removeEventListener("keydown", shortcut);
   }, []);
-  if (fatal.value) return <p class="fatal" role="alert">{fatal.value}</p>;
+  if (fatal.value) return <Fatal {...fatal.value} />;
   if (!algorithms.value) return <p class="loading">Loading the engine…</p>;
   return (
     <>
@@ -63,13 +63,28 @@ function skip(event: Event): void {
   document.getElementById("picture")?.focus();
 }
 
+function Fatal({ text, link }: { text: string; link: string }) {
+  return (
+    <p class="fatal" role="alert">
+      {text}
+      {link && (
+        <>
+          {" "}
+          <a href={link} target="_blank" rel="noreferrer">This link repeats the run up to here.</a>
+        </>
+      )}
+    </p>
+  );
+}
+
 function Notice() {
   const present = notice.value;
   return (
     <div class="notices" role="status">
       {present && (
         <p class={present.error ? "notice error" : "notice"}>
-          {present.text}
+          {present.text}{" "}
+          {present.offer && <button type="button" onClick={present.offer.take}>{present.offer.text}</button>}
           <button type="button" class="small" onClick={() => (notice.value = null)} aria-label="Close this message">×</button>
         </p>
       )}

@@ -5,7 +5,8 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { ink } from "../model/colours";
 import { seconds, short } from "../model/units";
-import { document_, duration, frame, labelOf, lanes, now, view } from "../state/lab";
+import { labelOf } from "../state/changes";
+import { document_, duration, frame, lanes, now, view } from "../state/lab";
 import type { Lane } from "../state/lane";
 import { charts, columns, type ChartSpec, type Line } from "./chartdata";
 

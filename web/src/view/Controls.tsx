@@ -3,10 +3,12 @@ import { useState } from "preact/hooks";
 import { get, kind, parameters, type Scenario, copy, set } from "../model/document";
 import { DURATIONS, LINKS } from "../model/presets";
 import { rate, rateText, seconds, spaced, timeText } from "../model/units";
-import { algorithms, change, current, document_, queue, queueKey, rerun, seed } from "../state/lab";
+import { change } from "../state/changes";
+import { algorithms, current, document_, queue, queueKey, rerun, seed } from "../state/lab";
 import { act } from "./act";
 import { Flows } from "./Flows";
 import { Parameters } from "./Parameters";
+import { TextInput } from "./TextInput";
 import { Timeline } from "./TimeControl";
 
 export function Controls() {
@@ -91,7 +93,7 @@ function Slider({ label, value, low, high, text, parse, set: apply, disabled }: 
         onInput={(event) => setDraft(at(Number(event.currentTarget.value)))}
         onChange={(event) => finish(text(at(Number(event.currentTarget.value))))}
       />
-      <input type="text" class="amount" value={text(shown)} disabled={disabled !== undefined} aria-label={`${label}, as text`} spellcheck={false} onChange={(event) => finish(event.currentTarget.value.replaceAll(" ", ""))} />
+      <TextInput class="amount" value={text(shown)} disabled={disabled !== undefined} aria-label={`${label}, as text`} commit={(next) => finish(next.replaceAll(" ", ""))} />
       {disabled && <span class="help">{disabled}</span>}
     </div>
   );
@@ -127,7 +129,7 @@ function Text({ label, value, placeholder, help, set: apply }: { label: string; 
     <div class="field">
       <label>
         <span class="name">{label}</span>
-        <input type="text" value={value} placeholder={placeholder} title={help} spellcheck={false} onChange={(event) => act(() => apply(event.currentTarget.value.trim()))} />
+        <TextInput value={value} placeholder={placeholder} title={help} commit={(text) => act(() => apply(text))} />
       </label>
     </div>
   );

@@ -1,24 +1,19 @@
-import { isTcp, kind, parameters, copy, set } from "../model/document";
+import { isTcp, kind, parameters, set, type FlowTable } from "../model/document";
 import { flowColour } from "../model/colours";
 import { FLOW_KINDS } from "../model/presets";
-import { addFlow, algorithms, allFlows, change, current, document_, lanes, removeFlow } from "../state/lab";
+import { addFlow, allFlows, reconnect, removeFlow } from "../state/changes";
+import { algorithms, document_, lanes } from "../state/lab";
 import { act } from "./act";
 import { Parameters } from "./Parameters";
 
 export function Flows() {
   document_.value;
   const flows = allFlows();
-  // Index among the flows of the folded document, from which stopped flows are missing.
-  let folded = -1;
   return (
     <section>
       <h2>Flows</h2>
       <ul class="flows">
-        {flows.map(({ name, stopped }, index) => {
-          if (stopped) return null;
-          folded += 1;
-          return <FlowItem key={name} name={name} index={index} folded={folded} alone={flows.filter((each) => !each.stopped).length === 1} />;
-        })}
+        {flows.map(({ name, flow, stopped }, index) => !stopped && <FlowItem key={name} name={name} flow={flow} index={index} alone={flows.filter((each) => !each.stopped).length === 1} />)}
       </ul>
       <div class="add" role="group" aria-label="Add a flow">
         {FLOW_KINDS.map(({ id, label, flow }) => (
@@ -30,9 +25,7 @@ export function Flows() {
   );
 }
 
-function FlowItem({ name, index, folded, alone }: { name: string; index: number; folded: number; alone: boolean }) {
-  const flow = current.value.flows[folded];
-  if (!flow) return null;
+function FlowItem({ name, flow, index, alone }: { name: string; flow: FlowTable; index: number; alone: boolean }) {
   const tcp = isTcp(flow);
   const cca = kind(flow.cca, "cubic");
   const list = algorithms.value?.congestion_controls ?? [];
@@ -42,7 +35,7 @@ function FlowItem({ name, index, folded, alone }: { name: string; index: number;
       <span class="dot" style={{ background: flowColour(planned(name)) }} aria-hidden="true" />
       <span class="flow-name">{name}</span>
       {tcp ? (
-        <select aria-label={`Congestion control of ${name}`} value={cca} onChange={(event) => act(() => change(`flows[${folded}].cca`, { kind: event.currentTarget.value }, `${name}: ${event.currentTarget.value}`))}>
+        <select aria-label={`Congestion control of ${name}`} value={cca} onChange={(event) => act(() => reconnect(new Map([[index, { cca: { kind: event.currentTarget.value } }]]), `${name}: ${event.currentTarget.value}`))}>
           {list.map(({ kind: each }) => (
             <option key={each} value={each}>{each}</option>
           ))}
@@ -60,7 +53,7 @@ function FlowItem({ name, index, folded, alone }: { name: string; index: number;
             set={(parameter, value) => {
               const next = { kind: cca, ...parameters(flow.cca) };
               set(next, parameter, value);
-              return change(`flows[${folded}].cca`, next, `${name}: ${parameter} = ${value === undefined ? "default" : String(value)}`);
+              return reconnect(new Map([[index, { cca: next }]]), `${name}: ${parameter} = ${value === undefined ? "default" : String(value)}`);
             }}
           />
         </details>
@@ -81,16 +74,15 @@ function about(traffic: unknown): string {
 
 /** ECN of all TCP flows together. */
 function Ecn() {
-  const tcp = current.value.flows.filter(isTcp);
-  const on = tcp.length > 0 && tcp.every((flow) => flow.tcp?.["ecn"] !== undefined && flow.tcp["ecn"] !== false);
-  const toggle = (value: boolean): void => {
-    const flows = copy(current.value.flows);
-    for (const flow of flows) if (isTcp(flow)) flow.tcp = { ...flow.tcp, ecn: value };
-    act(() => change("flows", flows, value ? "ECN on" : "ECN off"));
+  const tcp = allFlows().flatMap(({ flow, stopped }, index) => (!stopped && isTcp(flow) ? [{ flow, index }] : []));
+  const on = tcp.length > 0 && tcp.every(({ flow }) => flow.tcp?.["ecn"] !== undefined && flow.tcp["ecn"] !== false);
+  const toggle = (ecn: boolean): void => {
+    const settings = new Map(tcp.map(({ flow, index }) => [index, { tcp: { ...flow.tcp, ecn } }]));
+    act(() => reconnect(settings, ecn ? "ECN on" : "ECN off"));
   };
   return (
     <label class="check">
-      <input type="checkbox" checked={on} onChange={(event) => toggle(event.currentTarget.checked)} /> ECN for all TCP flows
+      <input type="checkbox" checked={on} disabled={tcp.length === 0} onChange={(event) => toggle(event.currentTarget.checked)} /> ECN for all TCP flows
     </label>
   );
 }

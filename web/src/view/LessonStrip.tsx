@@ -2,7 +2,8 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { LESSONS } from "../lessons";
 import type { Lesson } from "../lessons/types";
-import { addLane, change, load } from "../state/lab";
+import { change } from "../state/changes";
+import { addLane, load } from "../state/lab";
 import { act } from "./act";
 
 const lesson = signal<Lesson | null>(null);

@@ -2,6 +2,7 @@
 import type { Algorithm, Parameter } from "../engine/types";
 import type { Table } from "../model/document";
 import { act } from "./act";
+import { TextInput } from "./TextInput";
 
 interface Props {
   algorithm: Algorithm;
@@ -62,16 +63,11 @@ function Input({ parameter, value, set }: { parameter: Parameter; value: unknown
   }
   const numeric = parameter.type === "number" || parameter.type === "integer";
   return (
-    <input
-      type="text"
+    <TextInput
       inputMode={numeric ? "decimal" : "text"}
       value={value === null || value === undefined ? "" : String(value)}
       placeholder={parameter.default === null ? "default" : String(parameter.default)}
-      spellcheck={false}
-      onChange={(event) => {
-        const text = event.currentTarget.value.trim();
-        set(text === "" ? undefined : numeric && Number.isFinite(Number(text)) ? Number(text) : text);
-      }}
+      commit={(text) => set(text === "" ? undefined : numeric && Number.isFinite(Number(text)) ? Number(text) : text)}
     />
   );
 }

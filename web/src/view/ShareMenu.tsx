@@ -5,6 +5,9 @@ import { ask, document_, notice, queue, seed, shared } from "../state/lab";
 import { act } from "./act";
 import { chartsAsPng, chartsAsSvg } from "./picturefile";
 
+const TABLES = [["flow_series", "Flows"], ["link_series", "Links"], ["probe_series", "Probes"]] as const;
+const TYPES = { csv: "text/csv", parquet: "application/vnd.apache.parquet", pcap: "application/vnd.tcpdump.pcap" } as const;
+
 export function ShareMenu() {
   const [text, setText] = useState("");
   const copyText = async (what: string, value: string): Promise<void> => {
@@ -21,7 +24,7 @@ export function ShareMenu() {
     history.replaceState(null, "", `#${fragment}`);
     await copyText("The link was", location.href);
   };
-  const table = (name: string) => async (): Promise<void> => save(`${name}.csv`, "text/csv", await ask.export("csv", name));
+  const table = (name: string, format: "csv" | "parquet") => async (): Promise<void> => save(`${name}.${format}`, TYPES[format], await ask.export(format, name));
   return (
     <details class="menu">
       <summary>Share</summary>
@@ -37,10 +40,13 @@ export function ShareMenu() {
         </div>
         <h2>Download (the whole run)</h2>
         <div class="row">
-          <button type="button" onClick={() => act(table("flow_series"))}>Flows, CSV</button>
-          <button type="button" onClick={() => act(table("link_series"))}>Links, CSV</button>
-          <button type="button" onClick={() => act(table("probe_series"))}>Probes, CSV</button>
-          <button type="button" onClick={() => act(async () => save("bloatlab.pcap", "application/vnd.tcpdump.pcap", await ask.export("pcap", "")))}>pcap</button>
+          {TABLES.map(([name, label]) => (
+            <>
+              <button type="button" onClick={() => act(table(name, "csv"))}>{label}, CSV</button>
+              <button type="button" onClick={() => act(table(name, "parquet"))}>{label}, Parquet</button>
+            </>
+          ))}
+          <button type="button" onClick={() => act(async () => save("bloatlab.pcap", TYPES.pcap, await ask.export("pcap")))}>pcap</button>
           <button type="button" onClick={() => act(async () => save("charts.svg", "image/svg+xml", await chartsAsSvg()))}>Charts, SVG</button>
           <button type="button" onClick={() => act(async () => save("charts.png", "image/png", await chartsAsPng()))}>Charts, PNG</button>
         </div>

@@ -1,4 +1,5 @@
-import { document_, duration, ended, jumpToEnd, labelOf, now, playing, removeChange, restart, setPlaying, setSpeed, slow, speed, step, undo, undoLabel } from "../state/lab";
+import { labelOf, removeChange } from "../state/changes";
+import { document_, duration, ended, jumpToEnd, now, playing, restart, setPlaying, setSpeed, slow, speed, step, undo, undoLabel } from "../state/lab";
 import { seconds, short } from "../model/units";
 import { Icon } from "./Icon";
 

@@ -1,6 +1,7 @@
 import { verdict, WINDOW, type Verdict } from "../model/verdict";
 import { kind } from "../model/document";
-import { change, current, frame, lanes, queue, queueKey } from "../state/lab";
+import { change } from "../state/changes";
+import { current, frame, lanes, queue, queueKey } from "../state/lab";
 import type { Lane } from "../state/lane";
 import { laneName } from "./names";
 import { ms, percent, short } from "../model/units";

@@ -1,7 +1,8 @@
 // The charts as a file: SVG drawn from the data, PNG from the canvases of the page.
 import { ink } from "../model/colours";
 import { seconds, short } from "../model/units";
-import { document_, labelOf, lanes, now } from "../state/lab";
+import { labelOf } from "../state/changes";
+import { document_, lanes, now } from "../state/lab";
 import type { Lane } from "../state/lane";
 import { charts, columns, type ChartSpec } from "./chartdata";
 import { window_ } from "./Charts";
