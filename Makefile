@@ -61,7 +61,7 @@ lab:
 	cp -r web/dist python/bloatlab/lab/static
 
 # The lab as a user has it, in Chromium (Debian: apt-get install chromium), and the engine's digests in WebAssembly.
-test-lab: lab $(VENV)/.dev
+test-lab: lab $(VENV)/.dev $(VENV)/.built
 	cd web && npm test
 
 golden: $(VENV)/.dev $(VENV)/.built
