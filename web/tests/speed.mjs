@@ -23,7 +23,8 @@ function watched(document) {
   while (lab.now < lab.duration) {
     lab.advance(lab.now + 1 / 60);
     lab.take_events(2000);
-    lab.backlog();
+    lab.contents(0);
+    lab.bands(0);
     ["flows", "links", "probes"].forEach((series) => lab.take_rows(series));
   }
   lab.finish();

@@ -1,6 +1,6 @@
 //! Runs an episode as an engine would, and checks all properties after every call.
 
-use bloatlab_aqm::{Packet, Qdisc};
+use bloatlab_aqm::{Qdisc, Slot};
 use bloatlab_units::{NEVER, Nanos, Rate};
 use serde_json::Value;
 
@@ -84,8 +84,10 @@ impl Driver {
 
     /// Runs all operations, then drains the queue, with checks after every call.
     pub fn drive(mut self, episode: &Episode) -> EpisodeStats {
+        let mut held = Vec::new();
         for operation in &episode.operations {
-            self.operate(operation);
+            self.operate(operation, &held);
+            held = self.check_contents();
         }
         self.check_stats();
         if self.rules.fair && self.rules.work_conserving && episode.seed.is_multiple_of(4) {
@@ -105,7 +107,8 @@ impl Driver {
         }
     }
 
-    fn operate(&mut self, operation: &Operation) {
+    /// `held` is what the queue showed before.
+    fn operate(&mut self, operation: &Operation, held: &[(Slot, u64)]) {
         match *operation {
             Operation::Wait {
                 mantissa,
@@ -124,10 +127,13 @@ impl Driver {
                 }
             }
             Operation::Depart { count, paced } => {
-                for _ in 0..asks(count) {
-                    let Some(size) = self.depart() else { break };
+                for number in 0..asks(count) {
+                    let Some(packet) = self.depart() else { break };
+                    if number == 0 && !self.rules.moves {
+                        self.check_first(held, packet.id);
+                    }
                     if paced {
-                        self.send(size);
+                        self.send(packet.size);
                     }
                 }
             }
@@ -198,13 +204,13 @@ impl Driver {
         self.check();
     }
 
-    /// The link requests one packet. Returns its size.
-    fn depart(&mut self) -> Option<u32> {
+    /// The link requests one packet.
+    fn depart(&mut self) -> Option<ModelPacket> {
         let packet = self.queue.dequeue(self.now, &mut self.model);
         if let Some(packet) = packet {
             self.model.departs(&packet);
             self.check();
-            return Some(packet.size());
+            return Some(packet);
         }
         self.check();
         if self.model.packets > 0 {
@@ -244,6 +250,50 @@ impl Driver {
         }
     }
 
+    /// What the queue says that it holds must be what it holds. Returns it.
+    fn check_contents(&self) -> Vec<(Slot, u64)> {
+        let bands = self.queue.bands();
+        let mut seen: Vec<(Slot, u64)> = Vec::new();
+        self.queue.contents(&mut |slot, packet| {
+            assert!(
+                self.model.holds(packet.id),
+                "`contents` visits only packets that are held"
+            );
+            let band = bands.get(slot.band as usize);
+            assert!(
+                band.is_some_and(|band| slot.queue < band.queues),
+                "{slot:?} is not in {bands:?}"
+            );
+            assert!(
+                seen.last().is_none_or(|(last, _)| *last <= slot),
+                "the contents are visited queue by queue"
+            );
+            seen.push((slot, packet.id));
+        });
+        let mut ids: Vec<u64> = seen.iter().map(|(_, id)| *id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(
+            ids.len() as u64,
+            self.model.packets,
+            "packets visited by `contents`"
+        );
+        seen
+    }
+
+    /// The packet that left was the first of its queue, except for those that were dropped meanwhile.
+    fn check_first(&self, held: &[(Slot, u64)], id: u64) {
+        let Some((slot, _)) = held.iter().find(|(_, other)| *other == id) else {
+            return;
+        };
+        let ahead = held.iter().filter(|(other, _)| other == slot);
+        let mut ahead = ahead.map(|(_, id)| *id).take_while(|other| *other != id);
+        assert!(
+            !ahead.any(|other| self.model.holds(other)),
+            "`contents` visits the packet of a queue first that leaves first"
+        );
+    }
+
     /// Statistics must be finite numbers with distinct names.
     fn check_stats(&mut self) {
         let stats = self.queue.stats();
@@ -266,9 +316,9 @@ impl Driver {
         let most = self.rules.weight * u64::from(self.flows + 8) * turns;
         let mut taken = 0;
         while self.model.earlier > 0 {
-            let Some(size) = self.depart() else { break };
+            let Some(packet) = self.depart() else { break };
             self.arrive(taken as u32 % rivals % self.flows, 1500, 1);
-            self.send(size);
+            self.send(packet.size);
             taken += 1;
             assert!(
                 taken < most,

@@ -96,6 +96,13 @@ impl ReferenceModel {
         *last = packet.id + 1;
     }
 
+    /// Whether the queue should hold the packet of this identity.
+    pub fn holds(&self, id: u64) -> bool {
+        let place = id.checked_sub(self.first);
+        let entry = place.and_then(|place| self.entries.get(place as usize));
+        entry.is_some_and(|entry| entry.held)
+    }
+
     fn leaves(&mut self, packet: &ModelPacket) {
         let entry = self.entry(packet.id);
         assert!(entry.held, "a packet leaves once");

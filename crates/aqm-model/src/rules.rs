@@ -33,6 +33,8 @@ pub(crate) struct Rules {
     pub levels: u32,
     /// Whether packets of a flow leave in order of arrival.
     pub in_order: bool,
+    /// Whether packets may move to another queue while they wait, because the hash of flows changes.
+    pub moves: bool,
     /// Maximum time between two departures while packets are held and the link is free.
     pub patience: Nanos,
 }
@@ -57,6 +59,7 @@ impl Rules {
             weight: seen.weight.max(64),
             levels: seen.levels,
             in_order: !seen.reorders && (flows <= WAYS || !seen.set_associative),
+            moves: seen.moves,
             // The time for the largest packet with its maximum overhead at the lowest rate, doubled for tokens that other packets used.
             patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
         };
@@ -82,6 +85,7 @@ struct Seen {
     slowest: Option<u64>,
     strict: bool,
     reorders: bool,
+    moves: bool,
     set_associative: bool,
     weight: u64,
     levels: u32,
@@ -101,6 +105,7 @@ impl Seen {
                 let perturb = table.get("perturb").and_then(Value::as_str);
                 let period = perturb.and_then(|text| text.parse::<Duration>().ok());
                 self.strict |= period.is_some_and(|period| (1..SECOND).contains(&period.0));
+                self.moves |= period.is_some_and(|period| period.0 > 0);
                 self.reorders |= kind.is_some_and(|kind| REORDER.contains(&kind));
                 // A packet that an outer queue marked moves to DualPI2's other queue.
                 self.reorders |= kind == Some("dualpi2") && level > 0;

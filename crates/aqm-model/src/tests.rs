@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bloatlab_aqm::{DropReason, Ecn, Packet, Qdisc, Sink, mark};
+use bloatlab_aqm::{DropReason, Ecn, Packet, Qdisc, Sink, Slot, mark};
 use bloatlab_units::{Nanos, Streams};
 use serde_json::json;
 
@@ -24,6 +24,8 @@ enum Fault {
     Reorders,
     AboveLimit,
     MiscountsBytes,
+    HidesPacket,
+    ReversesContents,
     HoldsBack,
     NeverReleases,
     NotWorkConserving,
@@ -114,6 +116,19 @@ impl Qdisc<ModelPacket> for Faulty {
         bytes + u64::from(self.fault == Fault::MiscountsBytes && bytes > 10_000)
     }
 
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &ModelPacket)) {
+        let hidden = usize::from(self.fault == Fault::HidesPacket);
+        let mut visit = |packet| visit(Slot::default(), packet);
+        match self.fault {
+            Fault::ReversesContents => self.held.iter().rev().for_each(&mut visit),
+            Fault::Starves => {
+                let of = |first| self.held.iter().filter(move |p| (p.flow == 0) == first);
+                of(true).chain(of(false)).for_each(&mut visit);
+            }
+            _ => self.held.iter().skip(hidden).for_each(&mut visit),
+        }
+    }
+
     fn next_wake(&self) -> Option<Nanos> {
         match self.fault {
             Fault::WakesAtOnce => Some(self.now + 1_000_000),
@@ -145,8 +160,8 @@ impl Qdisc<ModelPacket> for Faulty {
 fn run_model(fault: Fault) -> Result<Vec<EpisodeStats>, String> {
     let config = match fault {
         Fault::NeverReleases => json!({ "kind": "faulty", "limit": "50p", "rate": "1Gbit/s" }),
-        // This kind may reorder packets, so that the fault is not found by the check of their order.
-        Fault::NotRepeatable => json!({ "kind": "hhf", "limit": "50p" }),
+        // This kind may reorder packets and move them, so that the fault is not found by the checks of their order.
+        Fault::NotRepeatable => json!({ "kind": "hhf", "limit": "50p", "perturb": "2s" }),
         _ => json!({ "kind": "faulty", "limit": "50p" }),
     };
     let run = |number: u64| {
@@ -200,6 +215,8 @@ fn every_fault_is_found_and_named() {
         (Fault::Reorders, "stay in order"),
         (Fault::AboveLimit, "above the limit of 50"),
         (Fault::MiscountsBytes, "bytes held"),
+        (Fault::HidesPacket, "packets visited by `contents`"),
+        (Fault::ReversesContents, "first that leaves first"),
         (Fault::HoldsBack, "whenever it holds one"),
         (Fault::NeverReleases, "nothing for"),
         (

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, mark};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Slot, mark};
 
 /// BLUE: signals at random on arrival, with a probability that rises when packets are lost and falls when the link is idle.
 ///
@@ -217,6 +217,10 @@ impl<P: Packet> Qdisc<P> for Blue<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     /// `prob` is the probability at the last arrival.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::red::{self, RedAdmission};
 use crate::tc::{Form, Tc, Word};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Slot};
 
 /// CHOose and Keep for responsive flows, CHOose and Kill for unresponsive flows: drops an arrival and a random packet of the queue if both are of the
 /// same flow.
@@ -282,6 +282,11 @@ impl<P: Packet> Qdisc<P> for Choke<P> {
 
     fn bytes(&self) -> u64 {
         self.queue.bytes
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let kept = (0..self.queue.span).filter_map(|place| self.queue.get(place));
+        kept.for_each(|packet| visit(Slot::default(), packet));
     }
 
     /// `matched` counts the arrivals dropped together with a packet of the queue.

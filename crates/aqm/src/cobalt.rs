@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub use controller::{CobaltController, CobaltState, Stats};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Slot};
 use controller::probability;
 
 /// CoDel BLUE Alternate: CoDel whose drop rate decays instead of being reset, and BLUE for flows that do not respond.
@@ -149,6 +149,10 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     /// `drop_next` is in seconds since the start of the run.

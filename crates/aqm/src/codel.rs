@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
+use crate::{
+    Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Verdict, Word, mark,
+};
 
 /// Controlled Delay: drops at the head once the sojourn time has stayed above a target for an interval, then more and more often.
 ///
@@ -327,6 +329,10 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     /// `drop_next` is in seconds since the start of the run.

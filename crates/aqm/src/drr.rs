@@ -8,7 +8,7 @@ use crate::classifier::{Classes, Classifier};
 use crate::list::{Linked, List};
 use crate::ring::Capacity;
 use crate::slab::{Chain, NONE, Slab};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink};
+use crate::{Band, Context, DropReason, Factory, Packet, Qdisc, Sink, Slot};
 
 /// Deficit Round Robin: one queue per flow, served in turn by bytes. On overflow, the longest queue loses packets.
 ///
@@ -199,6 +199,15 @@ impl<P: Packet> Qdisc<P> for Drr<P> {
 
     fn bytes(&self) -> u64 {
         self.slab.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let chains = self.queues.iter().map(|queue| &queue.chain);
+        self.slab.contents(0, chains, visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        Band::single(self.queues.len() as u32)
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
 use crate::tc::{Form, Word};
-use crate::{Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Tc, Verdict, mark};
+use crate::{
+    Band, Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Slot, Tc, Verdict, mark,
+};
 
 /// Dual-queue coupled AQM: L4S packets wait in a separate shallow queue and are marked early; a PI controller of the delay couples their marks to the
 /// drops of the classic queue.
@@ -394,6 +396,15 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
 
     fn bytes(&self) -> u64 {
         self.classic.bytes() + self.l4s.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.l4s.contents(Slot::band(0), visit);
+        self.classic.contents(Slot::band(1), visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        vec![Band::new("L", 1), Band::new("C", 1)]
     }
 
     fn next_wake(&self) -> Option<Nanos> {

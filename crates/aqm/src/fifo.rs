@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
 
 /// First in, first out; a packet that arrives at a full queue is dropped.
 ///
@@ -103,6 +103,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
 
     fn bytes(&self) -> u64 {
         self.queue.ring().bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.queue.ring().contents(Slot::default(), visit);
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, Slab};
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word, mark};
+use crate::{Band, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word, mark};
 
 /// Fair Queue: one queue per flow, served by deficit round robin with sparse flows first, no flow faster than `maxrate`.
 ///
@@ -323,6 +323,15 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
 
     fn bytes(&self) -> u64 {
         self.slab.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let chains = self.flows.iter().map(|flow| &flow.chain);
+        self.slab.contents(0, chains, visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        Band::single(self.flows.len() as u32)
     }
 
     fn next_wake(&self) -> Option<Nanos> {

@@ -9,7 +9,7 @@ use crate::flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
 use crate::longest::Longest;
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, Slab};
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Band, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
 
 /// Flow Queue CoDel: one queue per flow, served by deficit round robin with sparse flows first, each controlled by CoDel.
 ///
@@ -274,6 +274,15 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
 
     fn bytes(&self) -> u64 {
         self.slab.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let chains = self.flows.iter().map(|flow| &flow.chain);
+        self.slab.contents(0, chains, visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        Band::single(self.flows.len() as u32)
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

@@ -11,7 +11,9 @@ use crate::pie::{self, DepartureRate, PieController, PieState};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::tc::{Form, Word};
-use crate::{Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Tc, Verdict, mark};
+use crate::{
+    Band, Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Slot, Tc, Verdict, mark,
+};
 
 /// Flow Queue PIE: one queue per flow, served by deficit round robin with sparse flows first, each controlled by PIE.
 ///
@@ -319,6 +321,15 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
 
     fn bytes(&self) -> u64 {
         self.slab.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let chains = self.flows.iter().map(|flow| &flow.chain);
+        self.slab.contents(0, chains, visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        Band::single(self.flows.len() as u32)
     }
 
     fn next_wake(&self) -> Option<Nanos> {

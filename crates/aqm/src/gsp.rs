@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Verdict, mark};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Slot, Verdict, mark};
 
 /// Global Synchronization Protection: signals to one arrival above a threshold and then to none for an interval, so that flows do not slow down all
 /// at once. The interval shrinks while the queue is above the threshold for longer than below.
@@ -279,6 +279,10 @@ impl<P: Packet> Qdisc<P> for Gsp<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     /// `cum_time` and `interval` are in seconds.

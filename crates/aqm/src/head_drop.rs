@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fifo;
 use crate::ring::Bounded;
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
 
 /// First in, first out; a packet that arrives at a full queue pushes out the oldest packets.
 ///
@@ -73,6 +73,10 @@ impl<P: Packet> Qdisc<P> for HeadDrop<P> {
 
     fn bytes(&self) -> u64 {
         self.queue.ring().bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.queue.ring().contents(Slot::default(), visit);
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

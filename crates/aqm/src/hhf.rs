@@ -8,7 +8,7 @@ use crate::heavy_hitters::HeavyHitters;
 use crate::list::{Linked, List};
 use crate::ring::{Capacity, Ring};
 use crate::slab::{FlowHash, NONE};
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Word};
+use crate::{Band, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
 
 /// Heavy-Hitter Filter: detects the flows that send much, and keeps short flows out of their queue.
 ///
@@ -205,6 +205,16 @@ impl<P: Packet> Qdisc<P> for Hhf<P> {
 
     fn bytes(&self) -> u64 {
         self.queues[OTHERS].ring.bytes() + self.queues[HEAVY].ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        for (band, queue) in (0..).zip(&self.queues) {
+            queue.ring.contents(Slot::band(band), visit);
+        }
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        vec![Band::new("other flows", 1), Band::new("heavy hitters", 1)]
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

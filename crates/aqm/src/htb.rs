@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tc::{Form, Word};
 use crate::token_bucket::TokenBucket;
-use crate::{Context, Factory, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
+use crate::{Band, Context, Factory, Packet, Qdisc, QueueConfig, Sink, Slot, Tc, inner};
 
 /// One leaf class of Linux's hierarchical token bucket: a shaper in front of another queue, whose rate may change in steps.
 ///
@@ -255,6 +255,14 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
 
     fn bytes(&self) -> u64 {
         self.inner.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.inner.contents(visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        self.inner.bands()
     }
 
     fn next_wake(&self) -> Option<Nanos> {

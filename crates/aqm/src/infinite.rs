@@ -4,7 +4,7 @@ use bloatlab_units::Nanos;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Capacity, Context, Factory, Packet, Qdisc, Ring, Sink};
+use crate::{Capacity, Context, Factory, Packet, Qdisc, Ring, Sink, Slot};
 
 /// First in, first out, without a limit: nothing is ever dropped.
 ///
@@ -55,5 +55,9 @@ impl<P: Packet> Qdisc<P> for Infinite<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 }

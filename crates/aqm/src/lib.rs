@@ -5,6 +5,7 @@
 use bloatlab_units::Nanos;
 
 mod classifier;
+mod contents;
 mod context;
 mod deque;
 mod heavy_hitters;
@@ -22,6 +23,7 @@ mod token_bucket;
 
 pub use bloatlab_params::{Description, Parameter};
 pub use classifier::{Classes, Classifier};
+pub use contents::{Band, Slot};
 pub use context::{Context, Hosts};
 pub use deque::Deques;
 pub use flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
@@ -193,6 +195,15 @@ pub trait Qdisc<P: Packet>: Send {
 
     /// Number of bytes in the queue.
     fn bytes(&self) -> u64;
+
+    /// Visits every packet in the queue and tells where it waits: band by band, in a band queue by queue, in a queue from the packet that leaves
+    /// first. A link never calls this; it serves those who look at the queue.
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P));
+
+    /// The bands that [`contents`](Qdisc::contents) tells apart. Most disciplines have one band with one queue.
+    fn bands(&self) -> Vec<Band> {
+        Band::single(1)
+    }
 
     /// When [`wake`](Qdisc::wake) should be called: for a periodic update (PIE), or when a queue that is not work-conserving may send again. Asked at
     /// the start, after each call of `wake`, and after a `dequeue` that returned nothing although the queue holds packets. Only an answer earlier

@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Tc, Verdict, Word, mark};
+use crate::{
+    Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Verdict, Word, mark,
+};
 
 /// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that keeps the delay at a target.
 ///
@@ -380,6 +382,10 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     fn next_wake(&self) -> Option<Nanos> {

@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::token_bucket::TokenBucket;
-use crate::{Context, DropReason, Factory, Packet, Qdisc, QueueConfig, Sink, inner, mark};
+use crate::{
+    Band, Context, DropReason, Factory, Packet, Qdisc, QueueConfig, Sink, Slot, inner, mark,
+};
 
 /// Token bucket policer in front of another queue: arrivals without enough tokens are dropped or marked, never delayed.
 ///
@@ -167,6 +169,14 @@ impl<P: Packet> Qdisc<P> for Policer<P> {
 
     fn bytes(&self) -> u64 {
         self.inner.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.inner.contents(visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        self.inner.bands()
     }
 
     fn next_wake(&self) -> Option<Nanos> {

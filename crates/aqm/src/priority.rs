@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::tc::{Form, Word};
-use crate::{Context, Factory, Packet, Qdisc, QueueConfig, Sink, Tc, inner};
+use crate::{Band, Context, Factory, Packet, Qdisc, QueueConfig, Sink, Slot, Tc, inner};
 
 /// Strict priority: packets are assigned to bands by code point, and a band is served only while the bands before it have nothing to send.
 ///
@@ -159,6 +159,29 @@ impl<P: Packet> Qdisc<P> for Priority<P> {
 
     fn bytes(&self) -> u64 {
         self.bands.iter().map(|band| band.bytes()).sum()
+    }
+
+    /// A band for each band of each inner queue.
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let mut first = 0;
+        for inner in &self.bands {
+            inner.contents(&mut |slot, packet| {
+                let band = first + slot.band;
+                visit(Slot { band, ..slot }, packet);
+            });
+            first += inner.bands().len() as u32;
+        }
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        let mut all = Vec::new();
+        for (number, inner) in self.bands.iter().enumerate() {
+            all.extend(inner.bands().into_iter().map(|band| {
+                let name = format!("band {number} {}", band.name);
+                Band::new(name.trim_end(), band.queues)
+            }));
+        }
+        all
     }
 
     fn next_wake(&self) -> Option<Nanos> {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
 use crate::tc::{Form, Tc, Word};
-use crate::{Context, Factory, Packet, Qdisc, Sink};
+use crate::{Context, Factory, Packet, Qdisc, Sink, Slot};
 
 mod admission;
 mod controller;
@@ -287,6 +287,10 @@ impl<P: Packet> Qdisc<P> for Red<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     fn next_wake(&self) -> Option<Nanos> {

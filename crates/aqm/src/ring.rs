@@ -51,6 +51,12 @@ impl<P: Packet> Ring<P> {
         (self.len > 0).then(|| &mut self.slots[self.head])
     }
 
+    /// All packets, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &P> {
+        let (before, after) = self.slots.split_at(self.head);
+        after.iter().chain(before).take(self.len)
+    }
+
     /// Appends a packet. Returns a reference to the stored packet, to stamp it there.
     #[inline]
     pub fn push(&mut self, packet: P) -> &mut P {

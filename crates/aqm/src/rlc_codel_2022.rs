@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Verdict};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Slot, Verdict};
 
 /// CoDel at the entrance of a 5G RLC buffer, as in the experiments of 2022: while the sojourn time of the head is above a threshold, it drops
 /// arrivals more and more often, at whole milliseconds.
@@ -161,6 +161,10 @@ impl<P: Packet> Qdisc<P> for RlcCodel<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     /// `ldelay` is the sojourn time of the head at the last opportunity, in seconds. `drop_next` is in seconds from the start of the run.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::ring::{Capacity, Ring};
 use crate::slab::FlowHash;
 use crate::tc::{Form, Tc, Word};
-use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, mark};
+use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Slot, mark};
 
 /// Stochastic Fair BLUE: signals to flows that fill all of their eight bins, and limits the rate of those that do not respond.
 ///
@@ -356,6 +356,10 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     /// `maxqlen`, `maxprob` and `avgprob` are computed over the active set of bins.

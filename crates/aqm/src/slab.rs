@@ -160,6 +160,16 @@ impl<P: Packet> Slab<P> {
         self.places.get(chain.tail as usize).map(|place| &place.0)
     }
 
+    /// All packets of a chain, oldest first.
+    pub fn iter(&self, chain: &Chain) -> impl Iterator<Item = &P> {
+        let mut place = chain.head;
+        std::iter::from_fn(move || {
+            let (packet, next) = self.at(place)?;
+            place = next;
+            Some(packet)
+        })
+    }
+
     /// The place of the oldest packet of a chain; [`NONE`] if there is none.
     #[inline]
     pub(crate) fn first(&self, chain: &Chain) -> u32 {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::tc::{Form, Word};
 use crate::token_bucket::TokenBucket;
 use crate::{
-    Capacity, Context, DropReason, Factory, Packet, Qdisc, QueueConfig, Sink, Tc, fifo, inner,
+    Band, Capacity, Context, DropReason, Factory, Packet, Qdisc, QueueConfig, Sink, Slot, Tc, fifo,
+    inner,
 };
 
 /// Token bucket filter: a shaper in front of another queue, which sends as tokens accumulate at `rate` up to `burst`.
@@ -237,6 +238,35 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
 
     fn bytes(&self) -> u64 {
         self.inner.bytes() + self.head.map_or(0, |packet| u64::from(packet.size()))
+    }
+
+    /// The packet that waits for tokens is the first of the queue of its flow.
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let Some(head) = &self.head else {
+            return self.inner.contents(visit);
+        };
+        let mut place = None;
+        self.inner.contents(&mut |slot, packet| {
+            if packet.flow() == head.flow() {
+                place.get_or_insert(slot);
+            }
+        });
+        let place = place.unwrap_or_default();
+        let mut waits = true;
+        self.inner.contents(&mut |slot, packet| {
+            if waits && slot >= place {
+                waits = false;
+                visit(place, head);
+            }
+            visit(slot, packet);
+        });
+        if waits {
+            visit(place, head);
+        }
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        self.inner.bands()
     }
 
     fn next_wake(&self) -> Option<Nanos> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink, mark};
+use bloatlab_aqm::{DropReason, Packet as _, Qdisc, Sink, Slot, mark};
 use bloatlab_sim::{Control, Packet};
 use bloatlab_units::Nanos;
 use pyo3::prelude::*;
@@ -70,7 +70,7 @@ pub struct PythonQueue {
     class: String,
     control: Arc<Control>,
     wishes: Wishes,
-    /// By identifier. Nothing iterates over them, so their order does not matter.
+    /// By identifier. Only `contents` iterates over them, and sorts them.
     held: HashMap<u64, Packet>,
     bytes: u64,
     next_id: u64,
@@ -195,5 +195,13 @@ impl Qdisc<Packet> for PythonQueue {
 
     fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// In order of arrival, because only Python knows the order in which they leave.
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &Packet)) {
+        let mut ids: Vec<u64> = self.held.keys().copied().collect();
+        ids.sort_unstable();
+        let held = ids.iter().filter_map(|id| self.held.get(id));
+        held.for_each(|packet| visit(Slot::default(), packet));
     }
 }

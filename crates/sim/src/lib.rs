@@ -9,6 +9,7 @@ mod build_cell;
 mod build_flows;
 mod calendar;
 mod changes;
+mod contents;
 mod control;
 mod datagrams;
 mod delay_line;
@@ -55,6 +56,8 @@ use std::sync::Arc;
 use bloatlab_outcome::Outcome;
 use bloatlab_scenario::Plan;
 
+pub use bloatlab_aqm::Band;
+pub use contents::{Contents, PacketRun};
 pub use control::{Control, Stall, Stopped};
 pub use link_watch::{LinkEvent, LinkStep};
 pub use outside::{Delivery, Entry, Observation, Order, Report};

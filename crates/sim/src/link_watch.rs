@@ -1,7 +1,8 @@
-//! Watches the links of a run: the latest events there, and how many packets of each flow every queue holds.
+//! Watches the links of a run: the latest events there.
 
 use std::collections::VecDeque;
 
+use bloatlab_aqm::{Ecn, Packet as _};
 use bloatlab_outcome::Step;
 use bloatlab_units::Nanos;
 
@@ -53,17 +54,17 @@ pub struct LinkEvent {
     pub flow: u32,
     /// Bytes of the packet.
     pub bytes: u32,
+    /// Whether the packet carries CE.
+    pub has_ce: bool,
 }
 
-/// The latest events at links, and the backlog of each by flow.
+/// The latest events at links.
 pub(crate) struct LinkWatch {
     /// Oldest first, at most `most`.
     events: VecDeque<LinkEvent>,
     most: usize,
     /// Events that were forgotten since the last call of `take`.
     forgotten: u64,
-    /// Packets that wait, by box and flow.
-    held: Vec<Vec<u32>>,
 }
 
 impl LinkWatch {
@@ -73,18 +74,11 @@ impl LinkWatch {
             events: VecDeque::new(),
             most,
             forgotten: 0,
-            held: Vec::new(),
         }
     }
 
     /// Notes an event.
     pub fn note(&mut self, at: Nanos, step: LinkStep, place: u32, packet: &Packet) {
-        let flow = packet.flow_index();
-        match step {
-            LinkStep::Enqueue => *self.held_mut(place, flow) += 1,
-            LinkStep::Dequeue | LinkStep::Drop => *self.held_mut(place, flow) -= 1,
-            LinkStep::Mark | LinkStep::Delivery | LinkStep::Loss => {}
-        }
         if self.events.len() >= self.most {
             self.forgotten += 1;
             self.events.pop_front();
@@ -94,23 +88,11 @@ impl LinkWatch {
                 at,
                 step,
                 place,
-                flow: flow as u32,
+                flow: packet.flow_index() as u32,
                 bytes: packet.length(),
+                has_ce: packet.ecn() == Ecn::Ce,
             });
         }
-    }
-
-    #[inline]
-    fn held_mut(&mut self, place: u32, flow: usize) -> &mut u32 {
-        let place = place as usize;
-        if self.held.len() <= place {
-            self.held.resize_with(place + 1, Vec::new);
-        }
-        let held = &mut self.held[place];
-        if held.len() <= flow {
-            held.resize(flow + 1, 0);
-        }
-        &mut held[flow]
     }
 
     /// Takes the latest events, at most `most`, oldest first. Also returns how many since the last call are left out.
@@ -120,10 +102,5 @@ impl LinkWatch {
         self.forgotten = 0;
         let taken = self.events.drain(..).skip(older).collect();
         (taken, left_out)
-    }
-
-    /// Packets that wait at a box, by flow. Flows at the end that never came there are left out.
-    pub fn held(&self, place: usize) -> &[u32] {
-        self.held.get(place).map_or(&[], Vec::as_slice)
     }
 }

@@ -55,11 +55,6 @@ impl PacketLog {
     }
 
     /// The watch over the links, if they are watched.
-    pub fn watch(&self) -> Option<&LinkWatch> {
-        self.watch.as_deref()
-    }
-
-    /// The watch over the links, if they are watched.
     pub fn watch_mut(&mut self) -> Option<&mut LinkWatch> {
         self.watch.as_deref_mut()
     }

@@ -4,16 +4,19 @@ use std::mem::replace;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bloatlab_aqm::Band;
 use bloatlab_outcome::{Outcome, Series};
 use bloatlab_scenario::{Plan, PlanChange};
 use bloatlab_units::Nanos;
 
 use crate::RunError;
+use crate::contents::Contents;
 use crate::control::Control;
 use crate::engine::Engine;
 use crate::link_watch::LinkEvent;
 use crate::packet_log::PacketLog;
 use crate::plugins::Plugins;
+use crate::station::Station;
 
 /// A simulation under way. A session that is stepped and changed gives the same outcome as a batch run of the scenario with its timeline.
 pub struct Session<'a>(pub(crate) Engine<'a>);
@@ -45,8 +48,8 @@ impl<'a> Session<'a> {
         Self::with_log(plan.into(), seed, log, plugins, control)
     }
 
-    /// As [`new`](Self::new). It also keeps the latest `most` events at links for [`take_link_events`](Self::take_link_events), and counts what each
-    /// queue holds of each flow. The outcome is the same, but the run takes longer.
+    /// As [`new`](Self::new). It also keeps the latest `most` events at links for [`take_link_events`](Self::take_link_events). The
+    /// outcome is the same, but the run takes longer.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -124,19 +127,20 @@ impl<'a> Session<'a> {
         watch.map_or_else(Default::default, |watch| watch.take(most))
     }
 
-    /// Packets and bytes in the queue of a box of the plan. None for a box without a queue.
-    pub fn backlog(&self, number: usize) -> Option<(u64, u64)> {
-        let network = &self.0.network;
-        let station = network.station(*self.0.places.get(number)?)?;
-        let backlog = station.backlog();
-        Some((backlog.packets, backlog.bytes))
+    /// What the queue of a box of the plan holds now, in at most `most` runs if their order is known. None for a box without a queue.
+    pub fn contents(&self, number: usize, most: usize) -> Option<Contents> {
+        self.station(number).map(|queue| Contents::of(queue, most))
     }
 
-    /// Packets of each flow in the queue of a box of the plan. Flows at the end that have none may be left out. Nothing if the session is not
-    /// [`watched`](Self::watched).
-    pub fn backlog_by_flow(&self, number: usize) -> &[u32] {
-        let watch = self.0.network.log.watch();
-        watch.map_or(&[], |watch| watch.held(number))
+    /// The bands of the queue of a box of the plan, as [`Qdisc::bands`](bloatlab_aqm::Qdisc::bands). Nothing for a box without a queue.
+    pub fn bands(&self, number: usize) -> Vec<Band> {
+        let queue = self.station(number).map(|station| &station.backlog().queue);
+        queue.map_or_else(Vec::new, |queue| queue.bands())
+    }
+
+    fn station(&self, number: usize) -> Option<&dyn Station> {
+        let place = *self.0.places.get(number)?;
+        self.0.network.station(place)
     }
 
     /// The samples of the flows so far.

@@ -1,5 +1,6 @@
 //! What the tables of links read from a link, a bearer and a gate.
 
+use bloatlab_aqm::Slot;
 use bloatlab_port::Backlog;
 use bloatlab_units::{Nanos, Rate};
 
@@ -13,6 +14,11 @@ pub(crate) trait Station {
     fn backlog(&self) -> &Backlog<Packet>;
 
     fn backlog_mut(&mut self) -> &mut Backlog<Packet>;
+
+    /// Visits the packets in the queue, as [`Qdisc::contents`](bloatlab_aqm::Qdisc::contents).
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &Packet)) {
+        self.backlog().queue.contents(visit);
+    }
 
     /// Packets inside.
     fn held(&self) -> u64;
@@ -37,6 +43,15 @@ impl Station for Link {
 
     fn backlog_mut(&mut self) -> &mut Backlog<Packet> {
         &mut self.port.backlog
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &Packet)) {
+        if self.tail_drop.is_some() {
+            let waiting = self.flight.waiting();
+            waiting.for_each(|packet| visit(Slot::default(), packet));
+        } else {
+            self.port.backlog.queue.contents(visit);
+        }
     }
 
     fn held(&self) -> u64 {

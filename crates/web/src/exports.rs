@@ -145,13 +145,13 @@ impl Lab {
         Ok(self.0.entities(kind).to_vec())
     }
 
-    /// Names of all flows, by the index in events and backlogs.
+    /// Names of all flows, by the index in events and contents.
     pub fn flow_names(&self) -> Vec<String> {
         self.0.flow_names().to_vec()
     }
 
-    /// What happened at links since the last call, at most the latest `most` events. Five numbers for each: time in seconds, kind, index of the link or
-    /// -1, index of the flow, bytes. Kinds: 0 enqueue, 1 dequeue, 2 drop by the queue, 3 mark, 4 delivery to the receiver of data, 5 loss elsewhere.
+    /// What happened at links since the last call, at most the latest `most` events. Six numbers for each: time in seconds, kind, index of the link or
+    /// -1, index of the flow, bytes, 1 if the packet carries CE. Kinds: 0 enqueue, 1 dequeue, 2 drop by the queue, 3 mark, 4 delivery to the receiver of data, 5 loss elsewhere.
     pub fn take_events(&mut self, most: usize) -> Vec<f64> {
         self.0.take_events(most)
     }
@@ -161,9 +161,15 @@ impl Lab {
         self.0.events_left_out() as f64
     }
 
-    /// What each link holds now: packets, bytes, the number of flows that follow, and for each of them its index and its packets.
-    pub fn backlog(&self) -> Vec<f64> {
-        self.0.backlog()
+    /// What the queue of a link holds now: 1 if the order is known, otherwise 0, then five numbers for each run of packets: band, queue, index of the
+    /// flow, 1 if they carry CE, and how many they are.
+    pub fn contents(&self, link: u32) -> Vec<u32> {
+        self.0.contents(link as usize)
+    }
+
+    /// The bands of the queue of a link: `[{name, queues}, ...]` as JSON.
+    pub fn bands(&self, link: u32) -> String {
+        self.0.bands(link as usize)
     }
 
     /// Runs to the end. Returns `{digest, metrics}` as JSON.

@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use bloatlab_outcome::{Outcome, Series};
 use bloatlab_record::{csv, metrics_of, tables, write_pcap};
 use bloatlab_scenario::{Limits, Plan, PlanBoxKind, Scenario};
-use bloatlab_sim::{Control, LinkEvent, NoPlugins, Session};
+use bloatlab_sim::{Band, Control, LinkEvent, NoPlugins, PacketRun, Session};
 use bloatlab_units::{Bytes, Nanos, SECOND};
 use serde_json::json;
 
@@ -16,6 +16,9 @@ use crate::names::Names;
 
 /// Most events at links that are kept between two calls of [`Lab::take_events`]. They take 4 MB.
 const MOST_EVENTS: usize = 1 << 17;
+
+/// Most runs of packets in order that [`Lab::contents`] gives. They take 80 kB.
+const MOST_RUNS: usize = 4000;
 
 /// Memory that a run may take. A browser gives WebAssembly at most 4 GB.
 const MEMORY: Bytes = Bytes(2_000_000_000);
@@ -278,13 +281,13 @@ impl Lab {
         }
     }
 
-    /// Names of all flows, by the index in events and backlogs. Flows that the timeline adds come after the others.
+    /// Names of all flows, by the index in events and contents. Flows that the timeline adds come after the others.
     pub fn flow_names(&self) -> &[String] {
         &self.names.all
     }
 
-    /// What happened at links since the last call, at most the latest `most` events. Five numbers for each: time in seconds, kind
-    /// ([`LinkStep`](bloatlab_sim::LinkStep)), index of the link or -1, index of the flow, bytes.
+    /// What happened at links since the last call, at most the latest `most` events. Six numbers for each: time in seconds, kind
+    /// ([`LinkStep`](bloatlab_sim::LinkStep)), index of the link or -1, index of the flow, bytes, 1 if the packet carries CE.
     pub fn take_events(&mut self, most: usize) -> Vec<f64> {
         let Run::Live(session) = &mut self.run else {
             return Vec::new();
@@ -299,6 +302,7 @@ impl Lab {
                 link.map_or(-1.0, f64::from),
                 f64::from(event.flow),
                 f64::from(event.bytes),
+                f64::from(u8::from(event.has_ce)),
             ]
         };
         events.iter().flat_map(numbers).collect()
@@ -309,21 +313,54 @@ impl Lab {
         self.left_out
     }
 
-    /// What each link holds now: packets, bytes, the number of flows that follow, and for each of them its index and its packets.
-    pub fn backlog(&self) -> Vec<f64> {
-        let Run::Live(session) = &self.run else {
+    /// What the queue of a link holds now: 1 if the order is known, otherwise 0, then five numbers for each run of packets: band, queue, index of the
+    /// flow, 1 if they carry CE, and how many they are. The runs of a queue start with the packets that leave first. If there are too many runs, their
+    /// order is not given, and each run has all such packets of its queue.
+    pub fn contents(&self, link: usize) -> Vec<u32> {
+        let Some(contents) =
+            self.at_link(link, |session, number| session.contents(number, MOST_RUNS))
+        else {
             return Vec::new();
         };
-        let mut all = Vec::new();
-        let is_link = |(_, link): &(usize, &Option<u32>)| link.is_some();
-        for (number, _) in self.links.iter().enumerate().filter(is_link) {
-            let (packets, bytes) = session.backlog(number).unwrap_or_default();
-            let by_flow = session.backlog_by_flow(number);
-            let by_flow = || by_flow.iter().enumerate().filter(|(_, held)| **held > 0);
-            all.extend([packets as f64, bytes as f64, by_flow().count() as f64]);
-            all.extend(by_flow().flat_map(|(flow, held)| [flow as f64, f64::from(*held)]));
-        }
-        all
+        let numbers = |run: &PacketRun| {
+            [
+                run.band,
+                run.queue,
+                run.flow,
+                u32::from(run.has_ce),
+                run.packets,
+            ]
+        };
+        let runs = contents.runs.iter().flat_map(numbers);
+        std::iter::once(u32::from(contents.in_order))
+            .chain(runs)
+            .collect()
+    }
+
+    /// The bands of the queue of a link: `[{name, queues}, ...]` as JSON.
+    pub fn bands(&self, link: usize) -> String {
+        let bands = self.at_link(link, |session, number| Some(session.bands(number)));
+        let view = |band: &Band| json!({ "name": band.name, "queues": band.queues });
+        json!(
+            bands
+                .unwrap_or_default()
+                .iter()
+                .map(view)
+                .collect::<Vec<_>>()
+        )
+        .to_string()
+    }
+
+    /// Asks the run for something about a link. None after its end.
+    fn at_link<T>(&self, link: usize, ask: impl FnOnce(&Session, usize) -> Option<T>) -> Option<T> {
+        let Run::Live(session) = &self.run else {
+            return None;
+        };
+        let number = self
+            .links
+            .iter()
+            .position(|found| *found == Some(link as u32))?;
+        ask(session, number)
     }
 
     /// Runs to the end. Returns `{digest, metrics}` as JSON.

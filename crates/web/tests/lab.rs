@@ -1,6 +1,6 @@
-//! Labs beside batch runs: events, backlogs, rows and digests.
+//! Labs beside batch runs: events, contents of queues, rows and digests.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bloatlab_web::{Lab, Memory, SeriesKind, run};
 use serde_json::{Value, json};
@@ -23,22 +23,50 @@ fn golden() -> BTreeMap<String, Value> {
     serde_json::from_str(include_str!("../../../tests/golden/scenarios.json")).unwrap()
 }
 
-/// The packets of each link and flow, by `backlog`. Checks that flows add up to the queue.
+/// One run of packets as `contents` gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Run {
+    band: u32,
+    queue: u32,
+    flow: u32,
+    ce: u32,
+    packets: u32,
+}
+
+/// The contents of a link: whether the order is known, and the runs.
+fn contents(lab: &Lab, link: usize) -> (bool, Vec<Run>) {
+    let numbers = lab.contents(link);
+    let runs = numbers[1..].chunks(5).map(|numbers| Run {
+        band: numbers[0],
+        queue: numbers[1],
+        flow: numbers[2],
+        ce: numbers[3],
+        packets: numbers[4],
+    });
+    (numbers[0] == 1, runs.collect())
+}
+
+/// Name and number of queues of each band.
+fn bands(lab: &Lab, link: usize) -> Vec<(String, u64)> {
+    let bands: Value = serde_json::from_str(&lab.bands(link)).unwrap();
+    let band = |band: &Value| {
+        let name = band["name"].as_str().unwrap().to_owned();
+        (name, band["queues"].as_u64().unwrap())
+    };
+    bands.as_array().unwrap().iter().map(band).collect()
+}
+
+/// The packets of each link and flow, by `contents`.
 fn held(lab: &Lab) -> BTreeMap<(u64, u64), i64> {
-    let numbers = lab.backlog();
-    let mut rest = numbers.as_slice();
     let mut held = BTreeMap::new();
-    for link in 0..lab.entities(SeriesKind::Links).len() as u64 {
-        let (head, tail) = rest.split_at(3);
-        let (flows, tail) = tail.split_at(2 * head[2] as usize);
-        for pair in flows.chunks(2) {
-            held.insert((link, pair[0] as u64), pair[1] as i64);
+    for link in 0..lab.entities(SeriesKind::Links).len() {
+        let bands = bands(lab, link);
+        for run in contents(lab, link).1 {
+            let (_, queues) = bands[run.band as usize];
+            assert!(u64::from(run.queue) < queues, "{run:?}");
+            *held.entry((link as u64, run.flow.into())).or_default() += i64::from(run.packets);
         }
-        let sum: f64 = flows.chunks(2).map(|pair| pair[1]).sum();
-        assert_eq!(sum, head[0], "link {link} at {}", lab.now());
-        rest = tail;
     }
-    assert!(rest.is_empty());
     held
 }
 
@@ -51,7 +79,7 @@ fn conserves_packets(name: &str, document: &Value) {
     for step in 1..=steps {
         lab.advance(lab.duration() * f64::from(step) / f64::from(steps + 1))
             .unwrap();
-        for event in lab.take_events(usize::MAX).chunks(5) {
+        for event in lab.take_events(usize::MAX).chunks(6) {
             assert!(event[0] >= last, "{name}: {} after {last}", event[0]);
             last = event[0];
             if event[2] < 0.0 {
@@ -130,6 +158,108 @@ fn changes_are_in_the_document_and_later_entries_stay() {
     assert_eq!(lab.digest().unwrap(), digest(&lab.document()));
 }
 
+/// A lab of 10 Mbit/s with these flows, after two seconds.
+fn lab_with(queue: Value, flows: Value) -> Lab {
+    let mut lab = lab(&json!({
+        "duration": "3s",
+        "dumbbell": { "rate": "10Mbit/s", "rtt": "30ms", "queue": queue },
+        "flows": flows
+    }));
+    lab.advance(2.0).unwrap();
+    lab
+}
+
+#[test]
+fn a_fifo_holds_packets_in_the_order_in_which_they_leave() {
+    let flows = json!([{ "cca": "cubic" }, { "cca": "cubic" }]);
+    let mut lab = lab_with(json!({ "kind": "fifo", "limit": "200p" }), flows);
+    assert_eq!(bands(&lab, 0), [(String::new(), 1)]);
+    let (in_order, runs) = contents(&lab, 0);
+    assert!(in_order && runs.len() > 2, "{runs:?}");
+    let mut expected = runs
+        .iter()
+        .flat_map(|run| vec![f64::from(run.flow); run.packets as usize]);
+    lab.take_events(usize::MAX);
+    lab.advance(2.05).unwrap();
+    let events = lab.take_events(usize::MAX);
+    let left = events
+        .chunks(6)
+        .filter(|event| event[1] == DEQUEUE && event[2] == 0.0);
+    let mut count = 0;
+    for event in left {
+        assert_eq!(expected.next(), Some(event[3]));
+        count += 1;
+    }
+    assert!(count > 30, "{count}");
+}
+
+#[test]
+fn more_runs_than_the_limit_are_totals() {
+    let flows = json!([{ "traffic": { "kind": "cbr", "rate": "90Mbit/s" } }, { "traffic": { "kind": "cbr", "rate": "90Mbit/s" } }]);
+    let lab = lab_with(json!({ "kind": "fifo", "limit": "20000p" }), flows);
+    let (in_order, runs) = contents(&lab, 0);
+    assert!(!in_order);
+    let flows: Vec<u32> = runs.iter().map(|run| run.flow).collect();
+    assert_eq!(flows, [0, 1]);
+    let packets: u32 = runs.iter().map(|run| run.packets).sum();
+    assert!((19_990..=20_000).contains(&packets), "{packets}");
+}
+
+#[test]
+fn cake_has_tins_and_a_queue_for_each_flow() {
+    let flows = json!([{ "dscp": "CS1" }, {}, {}, { "dscp": "EF" }]);
+    let mut lab = lab_with(json!({ "kind": "cake", "diffserv": "diffserv4" }), flows);
+    let tins = bands(&lab, 0);
+    let names: Vec<&str> = tins.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["Bulk", "Best Effort", "Video", "Voice"]);
+    let mut places = BTreeMap::new();
+    for step in 0..100 {
+        lab.advance(2.0 + f64::from(step) * 1e-2).unwrap();
+        for run in contents(&lab, 0).1 {
+            let place = places.entry(run.flow).or_insert((run.band, run.queue));
+            assert_eq!(*place, (run.band, run.queue));
+            assert_eq!(run.band, [0, 1, 1, 3][run.flow as usize]);
+        }
+    }
+    let queues: BTreeSet<_> = places.values().collect();
+    assert_eq!(queues.len(), 4, "{places:?}");
+}
+
+#[test]
+fn dualpi2_has_two_queues_and_marks_are_seen() {
+    let flows = json!([{ "cca": "prague" }, { "cca": "cubic" }]);
+    let mut lab = lab_with(json!("dualpi2"), flows);
+    assert_eq!(bands(&lab, 0), [("L".to_owned(), 1), ("C".to_owned(), 1)]);
+    let mut marked = 0.0;
+    for step in 0..900 {
+        lab.advance(2.0 + f64::from(step) * 1e-3).unwrap();
+        for run in contents(&lab, 0).1 {
+            assert_eq!(run.band, run.flow);
+        }
+        let events = lab.take_events(usize::MAX);
+        let sent = events
+            .chunks(6)
+            .filter(|event| event[1] == DEQUEUE && event[3] == 0.0);
+        marked += sent.map(|event| event[5]).sum::<f64>();
+    }
+    assert!(marked > 10.0, "{marked}");
+}
+
+#[test]
+fn red_holds_the_packets_that_it_marked() {
+    let queue = json!({ "kind": "red", "ecn": true });
+    let mut lab = lab_with(queue, json!([{ "cca": "cubic", "tcp": { "ecn": true } }]));
+    let mut marked = 0;
+    for step in 0..100 {
+        lab.advance(2.0 + f64::from(step) * 1e-2).unwrap();
+        marked += contents(&lab, 0).1.iter().map(|run| run.ce).sum::<u32>();
+    }
+    assert!(marked > 0);
+    lab.finish().unwrap();
+    assert!(lab.contents(0).is_empty());
+    assert_eq!(lab.bands(0), "[]");
+}
+
 #[test]
 fn rows_are_those_of_the_tables() {
     let mut lab = lab(&home());
@@ -175,7 +305,7 @@ fn memory_is_bounded_by_the_latest_events() {
     let mut lab = lab(&document);
     lab.advance(4.0).unwrap();
     let taken = lab.take_events(1000);
-    assert_eq!(taken.len(), 5 * 1000);
+    assert_eq!(taken.len(), 6 * 1000);
     assert!(taken[0] > 3.9 && lab.events_left_out() > 130_000);
     assert!(lab.take_events(1000).is_empty());
     assert_eq!(lab.events_left_out(), 0);

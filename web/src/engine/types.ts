@@ -76,19 +76,25 @@ export interface Change {
   value: unknown;
 }
 
+/** Packets of one class inside a queue discipline, such as a tin of CAKE. */
+export interface Band {
+  /** Empty if the discipline has one band only. */
+  name: string;
+  /** Number of queues inside. More than one if each flow has a queue of its own. */
+  queues: number;
+}
+
 export interface LaneFrame {
   lane: number;
   /** Number of the run that this frame belongs to; frames of a run that has been replaced are ignored. */
   run: number;
   now: number;
   rows: Record<SeriesName, Float64Array>;
-  /** Per link: packets, bytes, count F, then F pairs of flow index and packets. */
-  backlog: Float64Array;
-  /** Five numbers each: time, kind, link index, flow index, bytes. */
+  /** What the pictured queue holds, as `Contents` reads it. */
+  contents: Uint32Array;
+  bands: Band[];
+  /** Six numbers each: time, kind, link index, flow index, bytes, 1 if the packet carries CE. */
   events: Float64Array;
-  eventsLeftOut: number;
-  /** Flow index of every packet in the picture's queue, first to leave first; null if the order is not known. */
-  order: Uint16Array | null;
 }
 
 export interface Outcome {

@@ -1,7 +1,7 @@
 // Runs the engine. One worker steps all lanes to the same time, so that they can be compared at every instant.
 import init, * as engine from "./pkg/bloatlab_web.js";
-import { QueueOrder } from "./order";
 import { parquet } from "./parquet";
+import { pictured } from "./plan";
 import { SERIES, type Change, type Description, type LaneFrame, type Reply, type Request, type SeriesName } from "./types";
 
 /** Events per frame. More would not be seen, and the picture then shows densities. */
@@ -15,7 +15,8 @@ interface Lane {
   lane: number;
   run: number;
   lab: engine.Lab;
-  order: QueueOrder;
+  /** Index of the link that the picture shows. */
+  link: number;
   duration: number;
   ended: boolean;
 }
@@ -56,7 +57,7 @@ function open(request: Extract<Request, { type: "open" }>): void {
     return;
   }
   const description = describe(lab);
-  lanes.set(lane, { lane, run, lab, order: new QueueOrder(description.plan), duration: lab.duration, ended: false });
+  lanes.set(lane, { lane, run, lab, link: pictured(description.plan), duration: lab.duration, ended: false });
   target = lanes.size === 1 ? request.to : Math.max(target, request.to);
   send({ type: "opened", lane, run, description });
   wake();
@@ -71,19 +72,16 @@ function frameOf(entry: Lane): LaneFrame {
   const { lab } = entry;
   const rows = Object.fromEntries(SERIES.map((name) => [name, lab.take_rows(name)])) as Record<SeriesName, Float64Array>;
   const events = lab.take_events(MOST_EVENTS);
-  const backlog = lab.backlog();
-  const eventsLeftOut = lab.events_left_out();
-  const order = entry.order.update(events, eventsLeftOut, backlog, lab.now);
-  return { lane: entry.lane, run: entry.run, now: lab.now, rows, backlog, events, eventsLeftOut, order };
+  const contents = lab.contents(entry.link);
+  return { lane: entry.lane, run: entry.run, now: lab.now, rows, contents, bands: JSON.parse(lab.bands(entry.link)), events };
 }
 
 function sendFrames(slow: boolean): void {
   const frames = [...lanes.values()].filter((entry) => !entry.ended).map(frameOf);
   const buffers = frames.flatMap((frame) => [
     ...SERIES.map((name) => frame.rows[name].buffer),
-    frame.backlog.buffer,
+    frame.contents.buffer,
     frame.events.buffer,
-    ...(frame.order ? [frame.order.buffer] : []),
   ]);
   drawn = false;
   lastFrame = performance.now();
@@ -159,9 +157,7 @@ function apply(id: number, lane: number, changes: readonly Change[]): void {
   // Only the engine knows the instant exactly at which a flow stops now.
   const present = `${Math.round(entry.lab.now * 1e9)}ns`;
   for (const change of changes) entry.lab.apply(JSON.stringify({ ...change, value: change.value ?? present }));
-  const description = describe(entry.lab);
-  entry.order = new QueueOrder(description.plan);
-  send({ type: "answer", id, value: null, description });
+  send({ type: "answer", id, value: null, description: describe(entry.lab) });
   sendFrames(false);
 }
 

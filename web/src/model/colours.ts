@@ -3,6 +3,12 @@ export const COLOURS = ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "
 const DASHES: readonly number[][] = [[], [8, 4], [2, 3]];
 
 export const flowColour = (index: number): string => COLOURS[index % COLOURS.length] ?? COLOURS[0];
+/** Colours of marked packets: the flow's colour, lighter. */
+const TINTED = COLOURS.map((colour) => {
+  const channels = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+  return `rgb(${channels.map((channel) => Math.round(255 - 0.35 * (255 - channel))).join(" ")})`;
+});
+export const markedColour = (index: number): string => TINTED[index % TINTED.length] ?? "#ffffff";
 export const laneColour = (index: number): string => ["#d55e00", "#009e73", "#0072b2"][index] ?? COLOURS[0];
 export const laneDash = (index: number): number[] => DASHES[index] ?? [];
 

@@ -1,4 +1,4 @@
-import { backlogOf, type Backlog } from "../engine/order";
+import { Contents } from "../engine/contents";
 import { flowsOf, linksOf, pictured, queueAt } from "../engine/plan";
 import type { Description, LaneFrame, Layout, Outcome, Plan, PlanFlow, PlanLink } from "../engine/types";
 import { History } from "../model/history";
@@ -13,8 +13,8 @@ export class Lane {
   /** Index of the link that the picture shows. */
   readonly link: number;
   now: number;
-  backlog: Backlog = { packets: 0, bytes: 0, flows: new Map() };
-  order: Uint16Array | null = null;
+  /** What the pictured queue holds. */
+  contents = new Contents(new Uint32Array(), []);
   /** Events of the last frame; the picture takes them. */
   events: Float64Array = new Float64Array();
   outcome: Outcome | null = null;
@@ -35,6 +35,12 @@ export class Lane {
     return this.links[this.link];
   }
 
+  /** The rate of the pictured link now, bit/s. */
+  get rate(): number {
+    const measured = this.history.last("rate", this.now);
+    return Number.isFinite(measured) ? measured * 1e6 : (this.pictured?.rate_bps ?? 0);
+  }
+
   /** The link of the uploads, if it can be the bottleneck of data. */
   get reverse(): PlanLink | undefined {
     const link = this.links.find(({ name }) => name === "reverse" || name === "ue_1_up");
@@ -48,8 +54,7 @@ export class Lane {
 
   take(frame: LaneFrame): void {
     this.now = frame.now;
-    this.backlog = backlogOf(frame.backlog, this.link);
-    this.order = frame.order;
+    this.contents = new Contents(frame.contents, frame.bands);
     this.events = frame.events;
     this.takeFlows(frame.rows.flows);
     this.takeLinks(frame.rows.links);

@@ -10,14 +10,16 @@ use super::shaper::Shaper;
 use super::stats::report;
 use super::table::PLACES;
 use super::tin::Tin;
+use super::tins::Diffserv;
 use crate::longest::Longest;
 use crate::slab::{FlowHash, Slab};
-use crate::{Context, DropReason, Hosts, Packet, Qdisc, Sink};
+use crate::{Band, Context, DropReason, Hosts, Packet, Qdisc, Sink, Slot};
 
 /// The whole queue discipline.
 pub struct Cake<P> {
     slab: Slab<P>,
     tins: Vec<Tin>,
+    diffserv: Diffserv,
     /// The tin of every code point.
     map: [u8; 64],
     /// One bit per tin, set if a flow of the tin waits for its turn. Such a tin may turn out to be empty.
@@ -60,6 +62,7 @@ impl<P: Packet> Cake<P> {
             slab: Slab::default(),
             longest: Longest::new(tins.len() * PLACES),
             tins,
+            diffserv: params.diffserv,
             map: params.diffserv.map(),
             active: 0,
             current: 0,
@@ -338,6 +341,18 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
 
     fn bytes(&self) -> u64 {
         self.slab.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        for (band, tin) in (0..).zip(&self.tins) {
+            let chains = tin.flows.iter().map(|flow| &flow.chain);
+            self.slab.contents(band, chains, visit);
+        }
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        let names = self.diffserv.names().iter();
+        names.map(|name| Band::new(*name, PLACES as u32)).collect()
     }
 
     fn next_wake(&self) -> Option<Nanos> {

@@ -86,6 +86,35 @@ impl Diffserv {
         std::array::from_fn(|dscp| self.tin(dscp as u8))
     }
 
+    /// The name of each tin, as in the output of tc. With eight tins, as the comments in Linux call them.
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Besteffort => &[""],
+            Self::Diffserv3 => &["Bulk", "Best Effort", "Voice"],
+            Self::Diffserv4 => &["Bulk", "Best Effort", "Video", "Voice"],
+            Self::Diffserv8 => &[
+                "Background",
+                "High Throughput",
+                "Best Effort",
+                "Video",
+                "Low Latency",
+                "Interactive",
+                "Minimum Latency",
+                "Network Control",
+            ],
+            Self::Precedence => &[
+                "Precedence 0",
+                "Precedence 1",
+                "Precedence 2",
+                "Precedence 3",
+                "Precedence 4",
+                "Precedence 5",
+                "Precedence 6",
+                "Precedence 7",
+            ],
+        }
+    }
+
     /// The share of `whole` that each tin may use with priority.
     fn shares(self, whole: u64) -> Vec<u64> {
         match self {

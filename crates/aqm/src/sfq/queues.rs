@@ -12,7 +12,7 @@ use crate::lengths::Lengths;
 use crate::list::{Linked, List};
 use crate::red::{RedController, RedState, Signal};
 use crate::slab::{Chain, NONE};
-use crate::{Context, DropReason, Ecn, Packet, Qdisc, Sink, mark};
+use crate::{Band, Context, DropReason, Ecn, Packet, Qdisc, Sink, Slot, mark};
 
 #[derive(Clone, Debug)]
 struct Queue {
@@ -363,6 +363,15 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
 
     fn bytes(&self) -> u64 {
         self.deques.slab().bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        let chains = self.queues.iter().map(|queue| &queue.chain);
+        self.deques.slab().contents(0, chains, visit);
+    }
+
+    fn bands(&self) -> Vec<Band> {
+        Band::single(self.queues.len() as u32)
     }
 
     /// RED's statistics are reported if RED is enabled, as in tc.

@@ -8,7 +8,7 @@ mod registry;
 
 // Provides the `crate::` paths that a file of the crate uses, for the page's file here.
 use bloatlab_aqm::{
-    Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Tc, Verdict, mark, tc,
+    Capacity, Context, DropReason, Ecn, Packet, Qdisc, Ring, Sink, Slot, Tc, Verdict, mark, tc,
 };
 use registry::Factory;
 

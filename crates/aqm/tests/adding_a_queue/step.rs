@@ -4,7 +4,9 @@ use bloatlab_units::{Bytes, Limit, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Capacity, Context, DropReason, Factory, Packet, Qdisc, Ring, Sink, Verdict, mark};
+use crate::{
+    Capacity, Context, DropReason, Factory, Packet, Qdisc, Ring, Sink, Slot, Verdict, mark,
+};
 
 /// First in, first out; signals to every packet that arrives while the backlog is above a threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -116,6 +118,10 @@ impl<P: Packet> Qdisc<P> for Step<P> {
 
     fn bytes(&self) -> u64 {
         self.ring.bytes()
+    }
+
+    fn contents(&self, visit: &mut dyn FnMut(Slot, &P)) {
+        self.ring.contents(Slot::default(), visit);
     }
 
     fn stats(&self) -> Vec<(&'static str, f64)> {

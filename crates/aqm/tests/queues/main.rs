@@ -9,6 +9,7 @@ mod cake;
 mod choke;
 mod cobalt;
 mod codel;
+mod contents;
 mod drr;
 mod dualpi2;
 mod fifo;
