@@ -1,4 +1,5 @@
 // Runs the engine. One worker steps all lanes to the same time, so that they can be compared at every instant.
+import { engineModule } from "#place/worker";
 import init, * as engine from "./pkg/bloatlab_web.js";
 import { QueueOrder } from "./order";
 import { SERIES, type Change, type Description, type LaneFrame, type Reply, type Request, type SeriesName } from "./types";
@@ -202,13 +203,17 @@ self.onmessage = (event: MessageEvent<Request>): void => {
   }
 };
 
-try {
-  await init();
-  send({
-    type: "ready",
-    algorithms: JSON.parse(engine.algorithms()),
-    version: engine.engine_version(),
-  });
-} catch (error) {
-  send({ type: "failed", message: line(error) });
+async function start(): Promise<void> {
+  try {
+    await init({ module_or_path: engineModule() });
+    send({
+      type: "ready",
+      algorithms: JSON.parse(engine.algorithms()),
+      version: engine.engine_version(),
+    });
+  } catch (error) {
+    send({ type: "failed", message: line(error) });
+  }
 }
+
+void start();
