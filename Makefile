@@ -57,8 +57,9 @@ lab:
 	cd web && npm ci --silent
 	sh web/build-engine.sh
 	cd web && npm run --silent build
-	rm -rf python/bloatlab/lab/static
+	rm -rf python/bloatlab/lab/static python/bloatlab/lab/single
 	cp -r web/dist python/bloatlab/lab/static
+	cp -r web/dist-single python/bloatlab/lab/single
 
 # The lab as a user has it, in Chromium (Debian: apt-get install chromium), and the engine's digests in WebAssembly.
 test-lab: lab $(VENV)/.dev $(VENV)/.built
@@ -115,7 +116,7 @@ soak-live: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/soak/live.py $(LIVE)
 
 clean:
-	rm -rf $(VENV) site target python/bloatlab/_core*.so web/dist web/node_modules python/bloatlab/lab/static
+	rm -rf $(VENV) site target python/bloatlab/_core*.so web/dist web/dist-single web/node_modules python/bloatlab/lab/static python/bloatlab/lab/single
 
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "make: python3 (3.11 or newer) is needed"; exit 1; }

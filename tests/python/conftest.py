@@ -10,6 +10,7 @@ import pytest
 
 import fake_core
 from bloatlab.engines import registry
+from bloatlab.lab import single
 
 # A shell starts programs in the background with Ctrl-C ignored, and tests of Ctrl-C need it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,3 +38,11 @@ def document() -> dict[str, object]:
 def _in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Default results directories land in the test's own directory."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def lab_file(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where an installation has the lab as one file. It is missing, whether or not this clone has built it."""
+    file = tmp_path_factory.mktemp("installed") / single.NAME
+    monkeypatch.setattr(single, "FILE", file)
+    return file

@@ -13,6 +13,7 @@ import fluid_engine
 from bloatlab import cli, figures
 from bloatlab.figures import registry, source
 from bloatlab.figures.charts import engine_series
+from bloatlab.lab import single
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ScenarioSource, execute, plan
 from conftest import REAL
@@ -124,7 +125,8 @@ def test_the_figure_lays_engines_over_each_other(capsys: pytest.CaptureFixture[s
     assert note == "Number of runs: sim: 2, live: 2."
 
 
-def test_each_point_has_its_own_figure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_point_has_its_own_figure_and_opens_in_the_lab(capsys: pytest.CaptureFixture[str], lab_file: Path) -> None:
+    lab_file.write_bytes(single.MARK)
     make(capsys, "--sweep", "dumbbell.rtt=20ms,40ms")
     store = Store("r")
     assert len(source.points_of_engines(store.runs())) == 2
@@ -133,6 +135,7 @@ def test_each_point_has_its_own_figure(capsys: pytest.CaptureFixture[str]) -> No
     assert "<h3>dumbbell.rtt = 20ms</h3>" in page
     assert "<h3>dumbbell.rtt = 40ms</h3>" in page
     assert page.count("<svg") == 4
+    assert len(re.findall(r'<a href="lab\.html#[^"]+">Open the scenario of these runs in the lab', page)) == 2
 
 
 def test_without_series_the_page_has_only_metrics(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import random
+import re
 import threading
 import zlib
 from collections.abc import Iterator
@@ -17,9 +18,10 @@ import pytest
 import bloatlab as bl
 from bloatlab import cli, lab
 from bloatlab.cli import lab_app
-from bloatlab.lab import link, server
+from bloatlab.lab import link, server, single
 from bloatlab.store import Store
 from conftest import REAL
+from synthetic import write_store
 
 
 def opened(fragment: str) -> dict[str, object]:
@@ -35,6 +37,40 @@ def test_a_link_holds_the_whole_scenario(document: dict[str, object]) -> None:
     assert opened(lab.fragment(document, 7)) == {"document": document, "seed": 7, "now": 0, "lanes": []}
     with pytest.raises(bl.ParameterError, match="too long for a link"):
         lab.fragment({"name": random.Random(1).randbytes(50_000).hex()}, 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        (
+            "flows",
+            [{"traffic": "iperf3"}],
+            "lab: flows.0.traffic: `iperf3` is a program, and a browser tab starts none",
+        ),
+        (
+            "flows",
+            [{"cca": {"kind": "python", "class": "a:B"}}],
+            "lab: flows.0.cca: is a plugin in Python, which a browser",
+        ),
+        (
+            "dumbbell",
+            {"vary": {"rate": {"kind": "file", "file": "a.csv"}}},
+            "lab: dumbbell.vary.rate.file: names a file",
+        ),
+        ("name", "a" * 1_100_000, "lab: the scenario is too long for a link (1,100,"),
+    ],
+)
+def test_what_the_lab_cannot_run_has_no_link(
+    document: dict[str, object], key: str, value: object, message: str
+) -> None:
+    with pytest.raises(bl.ParameterError, match=f"^{re.escape(message)}"):
+        lab.fragment({**document, key: value}, 1)
+
+
+def test_a_seed_that_a_browser_cannot_hold_has_no_link(document: dict[str, object]) -> None:
+    assert opened(lab.fragment(document, 2**53 - 1))["seed"] == 2**53 - 1
+    with pytest.raises(bl.ParameterError, match=r"^lab: the seed 9007199254740992 is above"):
+        lab.fragment(document, 2**53)
 
 
 @pytest.fixture
@@ -98,3 +134,18 @@ def test_an_installation_without_the_lab_says_what_to_do(
     monkeypatch.setattr(lab, "built", lambda: False)
     assert cli.command(["lab"]) == 2
     assert "`make lab` builds it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("failures", [[], [("a", "it broke")]])
+def test_results_without_a_finished_run_give_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, failures: list[tuple[str, str]]
+) -> None:
+    monkeypatch.setattr(lab, "built", lambda: True)
+    write_store(Path("r"), [], failures=failures)
+    assert cli.command(["lab", "r"]) == 2
+    assert capsys.readouterr().err == "bloatlab: r: holds no finished run to open; `bloatlab runs r` lists its runs\n"
+
+
+def test_the_mark_of_the_file_is_that_of_the_page_it_is_made_from() -> None:
+    page = Path(__file__).parents[2] / "web" / "index.html"
+    assert single.MARK in page.read_bytes()[:500]

@@ -19,6 +19,7 @@ from bloatlab.cli import command
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError, StoreError
 from bloatlab.experiments.queues import comparable
+from bloatlab.lab import single
 from bloatlab.settings import RunSettings
 from bloatlab.sweeps import ScenarioSource
 from conftest import REAL
@@ -234,7 +235,7 @@ def test_a_search_that_was_broken_off_goes_on_as_if_it_had_not(monkeypatch: pyte
     assert resumed == whole
 
 
-def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, lab_file: Path) -> None:
     call = [
         "tune",
         file,
@@ -264,10 +265,12 @@ def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_
         assert of["tc"].startswith(
             "not on Linux" if kind == "gsp" else f"tc qdisc replace dev eth0 root {'pfifo' if kind == 'fifo' else kind}"
         )
+    lab_file.write_bytes(single.MARK)
     assert command(call) == 0
     assert "recommended: " in capsys.readouterr().out
     page = (tmp_path / "t" / "tune.html").read_text(encoding="utf-8")
     assert found["recommended"]["tc"].replace("'", "&#39;") in page
+    assert page.count('<a href="lab.html#') == len(found["front"])
     assert (tmp_path / "t" / "pareto.svg").exists()
     with pytest.raises(StoreError, match="has another search \\(it differs in"):
         tune.tune(problem(), Path("t"), 10)

@@ -1,3 +1,4 @@
+import { keepOffline } from "#place/page";
 import { render } from "preact";
 import { decode, type Shared } from "./model/share";
 import { followVisibility, load, notice, start } from "./state/lab";
@@ -27,4 +28,4 @@ if (place) {
   place.replaceChildren();
   render(<App />, place);
 }
-if ("serviceWorker" in navigator && import.meta.env.PROD) void navigator.serviceWorker.register("./sw.js").catch(() => undefined);
+keepOffline();

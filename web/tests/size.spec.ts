@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@playwright/test";
@@ -8,6 +8,12 @@ test("the whole lab is below 1.5 MB when it is compressed, and names no address 
   const sizes = files.map((entry) => gzipSync(readFileSync(join(entry.parentPath, entry.name))).length);
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(1_500_000);
   expect(readFileSync("dist/index.html", "utf8")).not.toMatch(/https?:/);
+});
+
+test("the lab as one file is below 1.6 MB, and is marked as ours before its script", () => {
+  expect(readdirSync("dist-single")).toEqual(["lab.html"]);
+  expect(statSync("dist-single/lab.html").size).toBeLessThan(1_600_000);
+  expect(readFileSync("dist-single/lab.html", "utf8").slice(0, 1000)).toContain('<meta name="generator" content="bloatlab lab" />');
 });
 
 test("the lock file holds no download addresses", () => {

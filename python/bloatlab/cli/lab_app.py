@@ -67,6 +67,8 @@ def _scenario(what: Path, run: str | None, seed: int) -> tuple[Mapping[str, Any]
             raise ParameterError("--run: is for a results directory")
         return json.loads(language.normalise(json.dumps({"name": what.stem, **read(what)}))), seed
     store = Store(what)
-    runs = store.runs().filter(status="done")["run_id"].to_list()
-    found = store.run(str(store.find(run or next(iter(runs), ""))["run_id"]))
+    first = store.runs().filter(status="done")["run_id"].head(1).to_list()
+    if run is None and not first:
+        raise ParameterError(f"{what}: holds no finished run to open; `bloatlab runs {what}` lists its runs")
+    found = store.run(run or first[0])
     return found.scenario, found.seed

@@ -12,6 +12,7 @@ from bloatlab.report.current import COMPARED
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import PlainTable
+from bloatlab.report.opening import openings
 from bloatlab.report.page import NAME, draw_figure, render, write
 from bloatlab.store import Store
 from bloatlab.store.text import readable
@@ -41,11 +42,14 @@ def make_compared_page(store: Store, found: Comparison, command: str) -> Path:
         runs = store.runs().filter(pl.col("engine").is_in([found.a, found.b]))
         points = source.points_of_engines(runs)
         figure = find("engine_series")
+        firsts = {point: _first_run(runs, point) for point in points[:MOST_POINTS]}
+        lab = openings(store, list(firsts.values()))
         drawn = []
-        for place, point in enumerate(points[:MOST_POINTS]):
+        for place, (point, run_id) in enumerate(firsts.items()):
             tables = source.of_engines(store, runs, point)
             if figure.applicable(tables):
-                drawn.append((_label(store, point, points), draw_figure(renderer, figure, tables, f"p{place}-")))
+                picture = draw_figure(renderer, figure, tables, f"p{place}-")
+                drawn.append((_label(store, point, points), picture, lab.links.get(run_id, "")))
         page = render(
             "compare.html",
             title=f"{found.a} and {found.b}",
@@ -53,12 +57,18 @@ def make_compared_page(store: Store, found: Comparison, command: str) -> Path:
             command=command,
             report=NAME if (store.directory / NAME).is_file() else "",
             drawn=drawn,
+            lab_note=lab.note,
             left=max(0, len(points) - MOST_POINTS),
             metrics=metrics_table(found),
             suspect=suspect_table(found),
             notes=notes(found),
         )
     return write(store.directory / COMPARED, page)
+
+
+def _first_run(runs: pl.DataFrame, point: int) -> str:
+    """The finished run of a point with the smallest seed."""
+    return str(runs.filter(point=point, status="done").sort("seed", maintain_order=True)["run_id"][0])
 
 
 def _label(store: Store, point: int, points: list[int]) -> str:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import bloatlab
+from bloatlab.lab.single import NAME as LAB
 from bloatlab.store import layout
 from bloatlab.store.files import write_whole
 
@@ -34,12 +35,13 @@ def page(directory: Path) -> Path | None:
 
 
 def _state(directory: Path) -> str:
-    """Hash over size and time of the files of the database, of the page it links to, and of the sources that make it."""
-    database = [directory / layout.DATABASE, directory / f"{layout.DATABASE}-wal", directory / COMPARED]
+    """Hash over size and time of the files of the database, of the pages it links to, and of the sources that make it."""
+    names = (layout.DATABASE, f"{layout.DATABASE}-wal", COMPARED, LAB)
+    files = [directory / name for name in names]
     package = Path(bloatlab.__file__).parent
     sources = sorted(path for path in package.rglob("*") if path.suffix in {".py", ".so", ".html", ".css", ".js"})
     digest = hashlib.sha256()
-    for path in (*database, *sources):
+    for path in (*files, *sources):
         if path.exists():
             stat = path.stat()
             digest.update(f"{path.name} {stat.st_size} {stat.st_mtime_ns}\n".encode())

@@ -58,6 +58,8 @@ class RunView:
     anchor: str
     heading: str
     why: str
+    lab: str
+    """Link that opens it in the lab; empty: none."""
     verdict: Verdict
     tables: list[PlainTable] = field(default_factory=list)
     metrics: list[MetricTable] = field(default_factory=list)
@@ -103,6 +105,10 @@ class ExperimentView:
     """A sentence about engines other than the simulator, and about how well they kept time; empty: there are none."""
     verdict: Verdict
     commands: list[str]
+    lab: str
+    """Link that opens the only run in the lab; empty: none, or there are several runs."""
+    lab_note: str
+    """How runs without a link are opened in the lab, or why the lab cannot open them."""
     parameters: PlainTable
     claims: list[ClaimRow]
     ranking: RankingView | None

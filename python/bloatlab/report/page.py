@@ -22,6 +22,7 @@ from bloatlab.metrics import definitions
 from bloatlab.report import current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
+from bloatlab.report.opening import Openings, openings, with_column
 from bloatlab.store import Store
 from bloatlab.store.files import write_page
 from bloatlab.store.layout import FILES
@@ -138,11 +139,13 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
     picks = {run: why for run, why in picks.items() if store.has_tables(run)}
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
+    listed = swept.frame["run_id"].to_list()
+    several = len(listed) > 1
+    lab = openings(store, list(picks), listed)
     details = [
-        _run(store, renderer, swept, run, why, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
+        _run(store, renderer, swept, run, why, lab, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
         for run, why in picks.items()
     ]
-    several = swept.frame.height > 1
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
@@ -156,12 +159,14 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         engines=_other_engines(mine, own["metrics"]),
         verdict=judged,
         commands=commands[-MOST_COMMANDS:],
+        lab="" if several else lab.links.get("".join(listed), ""),
+        lab_note=lab.note,
         parameters=model.parameters(own["parameters"], swept, known),
         claims=model.claims(claims, known.source if known else ""),
         ranking=model.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
         points=points_table(swept, columns),
-        runs=model.runs_table(swept, columns, queues, anchors) if several else None,
+        runs=with_column(model.runs_table(swept, columns, queues, anchors), listed, lab) if several else None,
         not_measured=_not_measured(mine),
         figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=_shown(known)),
         details=details,
@@ -213,7 +218,14 @@ def _ranked_picks(ranked: Ranked) -> dict[str, str]:
 
 
 def _run(
-    store: Store, renderer: Renderer, swept: Sweep, run_id: str, why: str, metrics: pl.DataFrame, anchor: str
+    store: Store,
+    renderer: Renderer,
+    swept: Sweep,
+    run_id: str,
+    why: str,
+    lab: Openings,
+    metrics: pl.DataFrame,
+    anchor: str,
 ) -> model.RunView:
     from bloatlab.figures import source
 
@@ -224,6 +236,7 @@ def _run(
         anchor=anchor,
         heading=verdict.label(swept, run_id),
         why=why,
+        lab=lab.links.get(run_id, ""),
         verdict=verdict.of_run(tables, metrics),
         tables=[*model.entities(tables), *model.on_linux(store.run(run_id).scenario)],
         metrics=metric_tables.tables(metrics, definitions()),

@@ -16,7 +16,9 @@ from bloatlab.report import text
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, PlainTable
+from bloatlab.report.opening import openings, with_column
 from bloatlab.report.page import render, write
+from bloatlab.store import Store
 
 NAME = "tune.html"
 FIGURE = "pareto.svg"
@@ -77,6 +79,8 @@ def make_tuning_page(
             figures.append(Drawn("pareto", "Trials and the Pareto front", CAPTION, False, pictures))
             saved = directory / FIGURE
             write_whole(saved, lambda temporary: save(pareto(tables), temporary))
+        runs = [of.runs[0] for of in found.front]
+        lab = openings(Store(directory), [], runs)
         page = render(
             "tune.html",
             title=f"Queues for {problem.source.name}",
@@ -85,7 +89,8 @@ def make_tuning_page(
             tc=tc_of(found.knee.queue) if found.knee else "",
             commands=list(commands),
             figures_drawn=figures,
-            front=front_table(problem, found),
+            front=with_column(front_table(problem, found), runs, lab),
+            lab_note=lab.note,
             searched=searched_table(problem),
             notes=notes(problem, found),
         )

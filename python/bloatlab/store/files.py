@@ -37,18 +37,28 @@ def write_files(directory: Path, makers: Mapping[str, Callable[[Path], object]],
                 write_whole(path, make)
 
 
-def write_page(path: Path, page: str) -> None:
+def write_page(path: Path, page: str, mark: bytes = GENERATOR) -> None:
     """Writes a page completely or not at all. Never overwrites a page that bloatlab did not make.
+
+    Args:
+        path: The path of the page.
+        page: Its text, which has the mark near its beginning.
+        mark: The mark that an existing page must have to be overwritten.
 
     Raises:
         StoreError: Something else is there, or the page cannot be written.
     """
     try:
-        if path.is_symlink() or (path.exists() and GENERATOR not in _beginning(path)):
+        if is_foreign(path, mark):
             raise StoreError(f"{path}: was not made by bloatlab, so it is not written over; move it away")
         write_whole(path, lambda temporary: temporary.write_text(page, encoding="utf-8"))
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror or error}") from error
+
+
+def is_foreign(path: Path, mark: bytes) -> bool:
+    """Whether something has this path that is not a page with this mark."""
+    return path.is_symlink() or (path.exists() and mark not in _beginning(path))
 
 
 def _beginning(path: Path) -> bytes:

@@ -303,7 +303,8 @@ class Store:
     def find(self, run_id: str) -> dict[str, Any]:
         """The row of `runs` whose identity has this prefix, with the `scenario` and the `parameters` of its point."""
         content = self._content()
-        found = [row for identity, row in content.runs.items() if identity.startswith(run_id)]
+        whole = content.runs.get(run_id)
+        found = [whole] if whole else [row for identity, row in content.runs.items() if identity.startswith(run_id)]
         if len(found) != 1:
             why = "several runs begin with" if found else "there is no run"
             where = shown(self.directory)

@@ -1,4 +1,5 @@
 // The page's side of the worker.
+import { startWorker } from "#place/page";
 import type { Change, Description, Reply, Request } from "./types";
 
 type Listener = (reply: Exclude<Reply, { type: "answer" | "error" }>) => void;
@@ -9,7 +10,7 @@ interface Waiting {
 type Question<T> = T extends { id: number } ? Omit<T, "id"> : never;
 
 export class Engine {
-  private readonly worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  private readonly worker = startWorker();
   private readonly waiting = new Map<number, Waiting>();
   private lastId = 0;
 

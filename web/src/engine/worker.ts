@@ -1,4 +1,5 @@
 // Runs the engine. One worker steps all lanes to the same time, so that they can be compared at every instant.
+import { engineModule } from "#place/worker";
 import init, * as engine from "./pkg/bloatlab_web.js";
 import { parquet } from "./parquet";
 import { pictured } from "./plan";
@@ -217,13 +218,17 @@ function fail(error: unknown): void {
   send({ type: "failed", message: line(error) });
 }
 
-try {
-  await init();
-  send({
-    type: "ready",
-    algorithms: JSON.parse(engine.algorithms()),
-    version: engine.engine_version(),
-  });
-} catch (error) {
-  fail(error);
+async function start(): Promise<void> {
+  try {
+    await init({ module_or_path: engineModule() });
+    send({
+      type: "ready",
+      algorithms: JSON.parse(engine.algorithms()),
+      version: engine.engine_version(),
+    });
+  } catch (error) {
+    fail(error);
+  }
 }
+
+void start();
