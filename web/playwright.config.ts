@@ -5,8 +5,6 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 export default defineConfig({
   testDir: "tests",
-  // The others run in Node.
-  testMatch: "*.spec.ts",
   workers: 1,
   timeout: 40_000,
   expect: { timeout: 12_000 },
