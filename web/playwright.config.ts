@@ -5,8 +5,6 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
 export default defineConfig({
   testDir: "tests",
-  // The others run in Node.
-  testMatch: "*.spec.ts",
   workers: 1,
   timeout: 40_000,
   expect: { timeout: 12_000 },
@@ -16,5 +14,10 @@ export default defineConfig({
     viewport: { width: 1280, height: 900 },
     launchOptions: { executablePath, args: ["--no-sandbox"] },
   },
-  webServer: { command: `node node_modules/vite/bin/vite.js preview --host 127.0.0.1 --port ${HOST.split(":")[1]} --strictPort`, url: `http://${HOST}/`, reuseExistingServer: false },
+  webServer: {
+    command: `node node_modules/vite/bin/vite.js preview --host 127.0.0.1 --port ${HOST.split(":")[1]} --strictPort`,
+    cwd: import.meta.dirname,
+    url: `http://${HOST}/`,
+    reuseExistingServer: false,
+  },
 });
