@@ -13,7 +13,7 @@ export function drawCaption(brush: Brush, lane: Lane, particles: Particles, left
   const { context, inks, narrow, width } = brush;
   const y = brush.height - 16;
   const wait = lane.history.last("queue", lane.now);
-  const parts = [`${plural(lane.contents.packets, "packet")} in the queue`];
+  const parts = [`${plural(lane.contents.packets, "packet")}${narrow ? "" : " in the queue"}`];
   if (Number.isFinite(wait)) parts.push(ms(wait));
   const recent = narrow ? "/s" : " in the last second";
   if (particles.drops.length > 0) parts.push(`${plural(particles.drops.length, "drop")}${recent}`);

@@ -10,16 +10,13 @@ export interface ShownFlows {
   more: number;
 }
 
-/** Flows that have started and not stopped: at most eight, those with most packets in the queue if there are more. */
+/** The first eight of the flows that have started and not stopped. A choice by what they send would change from frame to frame. */
 export function shownFlows(lane: Lane): ShownFlows {
   const alive = lane.flows.map((_, index) => index).filter((index) => {
     const flow = lane.flows[index];
     return flow && flow.start_ns <= lane.now * 1e9 && !hasStopped(lane, index);
   });
-  if (alive.length <= MOST_ROWS) return { rows: alive, more: 0 };
-  const held = (index: number): number => lane.contents.flows.get(index) ?? 0;
-  const rows = alive.sort((a, b) => held(b) - held(a)).slice(0, MOST_ROWS).sort((a, b) => a - b);
-  return { rows, more: alive.length - MOST_ROWS };
+  return { rows: alive.slice(0, MOST_ROWS), more: Math.max(0, alive.length - MOST_ROWS) };
 }
 
 function hasStopped(lane: Lane, index: number): boolean {

@@ -85,7 +85,7 @@ export function drawDrops(brush: Brush, particles: Particles, strips: readonly S
 
 function leaves({ area, queues }: Strip, atTail: boolean, slot: number): number {
   const right = area.x + area.width;
-  if (!atTail) return right - 27;
+  if (!atTail) return right - 36;
   const packets = queues.reduce((most, queue) => Math.max(most, queue.packets), 0);
   return Math.max(area.x, right - packets * slot - 10);
 }
