@@ -1,7 +1,7 @@
 import { keepOffline } from "#place/page";
 import { render } from "preact";
 import { decode, type Shared } from "./model/share";
-import { followVisibility, load, notice, start } from "./state/lab";
+import { followColours, followVisibility, load, notice, start } from "./state/lab";
 import { App } from "./view/App";
 import "./style.css";
 
@@ -19,6 +19,7 @@ function fromAddress(): Shared | null {
 
 start(fromAddress);
 followVisibility();
+followColours();
 window.addEventListener("hashchange", () => {
   const found = fromAddress();
   if (found) load(found);

@@ -315,6 +315,11 @@ export const ask = {
   export: (what: "csv" | "parquet" | "pcap", table = ""): Promise<string | Uint8Array> => engine.export(JSON.stringify(document_.value), seed.value, what, table),
 };
 
+/** Canvases take their colours when they are drawn, so everything is drawn again when the page is printed or becomes dark. */
+export function followColours(): void {
+  for (const query of ["print", "(prefers-color-scheme: dark)"]) window.matchMedia(query).addEventListener("change", () => (frame.value += 1));
+}
+
 /** A hidden page does not run. */
 export function followVisibility(): void {
   document.addEventListener("visibilitychange", () => {

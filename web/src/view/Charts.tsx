@@ -138,7 +138,8 @@ function Swatch({ line }: { line: Line }) {
 const height = (last: boolean): number => (last ? 132 : 112);
 
 function create(element: HTMLDivElement, spec: ChartSpec, last: boolean): uPlot {
-  const grid = { stroke: ink("grid"), width: 1 };
+  const quiet = (): string => ink("quiet");
+  const grid = { stroke: (): string => ink("grid"), width: 1 };
   const created = new uPlot(
     {
       width: Math.max(100, element.clientWidth),
@@ -147,8 +148,8 @@ function create(element: HTMLDivElement, spec: ChartSpec, last: boolean): uPlot 
       legend: { show: false },
       scales: { x: { time: false, auto: false }, y: { range: (_plot, _low, high) => [0, Math.max(spec.unit === "ms" ? 5 : 1, (high ?? 0) * 1.08)] } },
       axes: [
-        { show: true, stroke: ink("quiet"), grid, ticks: grid, size: last ? 26 : 4, values: (_plot, marks) => (last ? marks.map((mark) => `${Number(mark.toFixed(3))} s`) : marks.map(() => "")) },
-        { stroke: ink("quiet"), grid, ticks: grid, size: 46, space: 24, values: (_plot, marks) => marks.map((mark) => short(mark)) },
+        { show: true, stroke: quiet, grid, ticks: grid, size: last ? 26 : 4, values: (_plot, marks) => (last ? marks.map((mark) => `${Number(mark.toFixed(3))} s`) : marks.map(() => "")) },
+        { stroke: quiet, grid, ticks: grid, size: 46, space: 24, values: (_plot, marks) => marks.map((mark) => short(mark)) },
       ],
       cursor: { sync: { key: "lab", scales: ["x", null] }, drag: { x: false, y: false }, y: false, points: { size: 6 } },
       series: [
