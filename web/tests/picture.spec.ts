@@ -1,4 +1,4 @@
-import { expect, open, test } from "./lab";
+import { clock, expect, open, test } from "./lab";
 
 test("the description of the picture names the bands of the queue, with their packets", async ({ page }) => {
   await open(page);
@@ -29,4 +29,13 @@ test("the picture grows by a strip for each tin, and its pixels are drawn", asyn
     return new Set(new Uint32Array(pixels.buffer)).size;
   });
   expect(colours).toBeGreaterThan(4);
+});
+
+test("a picture without a width for its queue does not stop the page", async ({ page }) => {
+  await open(page);
+  await page.setViewportSize({ width: 150, height: 600 });
+  await page.setViewportSize({ width: 60, height: 600 });
+  await page.setViewportSize({ width: 1280, height: 900 });
+  const before = await clock(page);
+  await expect.poll(() => clock(page)).toBeGreaterThan(before + 0.5);
 });

@@ -135,6 +135,19 @@ test("every link preset runs", async ({ page }) => {
   }
 });
 
+test("a rate trace of the user is opened, and a file that is no trace gives one line", async ({ page }) => {
+  await open(page);
+  const file = (name: string, text: string): object => ({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+  const upload = page.getByLabel("rate trace");
+  await upload.setInputFiles(file("photo.txt", "1\n2\n<b>\n") as never);
+  await expect(page.locator(".notice.error")).toHaveText(/photo\.txt: line 3 must be a whole number of milliseconds/);
+  await upload.setInputFiles(file("train.up", Array.from({ length: 500 }, (_, index) => 2 * index).join("\n")) as never);
+  await expect(page.locator(".notice")).toContainText("The rate follows train.up");
+  await expect(page.getByLabel("rate, as text")).toBeDisabled();
+  await expect.poll(() => clock(page)).toBeGreaterThan(2);
+  await expect(page.locator(".picture canvas")).toHaveAttribute("aria-label", /The link sends [56][0-9.]* Mbit\/s/);
+});
+
 test("a parameter of a queue is changed and restored", async ({ page }) => {
   await open(page);
   await page.getByRole("button", { name: "Use fq_codel" }).click();

@@ -64,6 +64,12 @@ export async function change(key: string, given: unknown, label = labelOf({ key,
 }
 
 async function startAgain(document: Scenario, label: string): Promise<void> {
+  const why = ended.value ? "The run had ended, so it" : "This cannot change during a run, so it";
+  await replace(document, label, `${why} started again at 0 s: ${label}.`);
+}
+
+/** Runs a changed document from the start and says so. If the engine refuses it, the present run goes on. */
+export async function replace(document: Scenario, label: string, text: string): Promise<void> {
   try {
     await engine.check(JSON.stringify(document));
   } catch (error) {
@@ -71,8 +77,7 @@ async function startAgain(document: Scenario, label: string): Promise<void> {
     notice.value = refusal;
     return offerShorter({ ...shared(), document, now: 0 }, refusal);
   }
-  const why = ended.value ? "The run had ended, so it" : "This cannot change during a run, so it";
-  rerun(document, label, `${why} started again at 0 s: ${label}.`);
+  rerun(document, label, text);
 }
 
 /** Makes changes at the present instant, which are undone together. Returns whether the engine accepted them. */

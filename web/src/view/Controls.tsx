@@ -2,8 +2,9 @@
 import { useState } from "preact/hooks";
 import { get, kind, parameters, type Scenario, copy, set } from "../model/document";
 import { DURATIONS, LINKS } from "../model/presets";
+import { deliveries } from "../model/trace";
 import { rate, rateText, seconds, spaced, timeText } from "../model/units";
-import { change } from "../state/changes";
+import { change, replace } from "../state/changes";
 import { algorithms, current, document_, queue, queueKey, rerun, seed } from "../state/lab";
 import { act } from "./act";
 import { Flows } from "./Flows";
@@ -18,6 +19,7 @@ export function Controls() {
       <section>
         <h2>Link</h2>
         <Preset />
+        <Trace />
         {dumbbell && <LinkFields />}
         {!dumbbell && <p class="quiet">The rate of a cell follows from its radio. Changes of a cell start the run again.</p>}
       </section>
@@ -53,6 +55,33 @@ function Preset() {
           <option key={id} value={id}>{label}</option>
         ))}
       </select>
+    </label>
+  );
+}
+
+/** A trace of the user replaces the rate of the link. It is part of the document, so links and copies hold it. */
+function Trace() {
+  const open = async (file: File): Promise<void> => {
+    const rate = { kind: "mahimahi", deliveries: deliveries(file.name, await file.text()) };
+    const { cell: _cell, ...rest } = copy(current.value);
+    const document: Scenario = { ...rest, name: file.name };
+    document.dumbbell ??= copy(LINKS.find(({ id }) => id === "lte")?.network.dumbbell ?? {});
+    set(document, "dumbbell.vary.rate", rate);
+    for (const flow of document.flows) delete flow["ue"];
+    await replace(document, `trace ${file.name}`, `The rate follows ${file.name}. The run started again at 0 s.`);
+  };
+  return (
+    <label class="field">
+      <span class="name">rate trace</span>
+      <input
+        type="file"
+        title="A trace in the format of mahimahi: each line is the millisecond at which a packet of 1500 bytes can leave."
+        onChange={(event) => {
+          const [file] = event.currentTarget.files ?? [];
+          event.currentTarget.value = "";
+          if (file) act(() => open(file));
+        }}
+      />
     </label>
   );
 }

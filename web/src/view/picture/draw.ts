@@ -24,6 +24,8 @@ export function draw(context: CanvasRenderingContext2D, width: number, height: n
   const area = { x: side + 26, y: 14, width: width - 2 * side - (narrow ? 74 : 150), height: height - 58 };
   const layout = seen.layout(lane, flows, area);
   drawHosts(brush, lane, flows, layout);
+  // A picture that is very narrow, or that has left the page, has no place for packets.
+  if (area.width <= 0) return;
   const slot = drawQueue(brush, lane, layout.strips, area.width);
   drawLink(brush, lane, particles, area.x + area.width + 8, width - side - 14, area.y + area.height / 2);
   drawDrops(brush, particles, layout.strips, slot);
