@@ -4,7 +4,7 @@ import type { Change } from "../engine/types";
 import { copy, folded, isTcp, kind, set, type FlowTable, type Scenario } from "../model/document";
 import type { Override } from "../model/share";
 import { timeText } from "../model/units";
-import { applied, clock, current, document_, ended, engine, lanes, notice, now, offerShorter, open, overrides, remember, rerun, setLane, shared } from "./lab";
+import { applied, clock, current, document_, ended, engine, lanes, notice, now, offerShorter, open, overrides, remember, rerun, runOf, setLane, shared } from "./lab";
 import { Lane } from "./lane";
 
 const FLOW = /^flows\[(\d+)\](\.stop)?$/;
@@ -44,11 +44,24 @@ function nameOf(index: number): string {
   return String(document_.value.flows[index]?.name ?? added?.name ?? `flow ${index + 1}`);
 }
 
+let last: Promise<void> = Promise.resolve();
+
+/** Does a change when those before it are done, because each rests on the document that they leave. */
+function inTurn(work: () => Promise<void>): Promise<void> {
+  const result = last.then(work);
+  last = result.catch(() => undefined);
+  return result;
+}
+
 /**
  * Changes a key: at once if the engine can, as a line of the timeline; otherwise the run starts again with it. Throws an Error with the engine's line
  * if the value is not valid.
  */
-export async function change(key: string, given: unknown, label = labelOf({ key, value: given })): Promise<void> {
+export function change(key: string, value: unknown, label?: string): Promise<void> {
+  return inTurn(() => changeKey(key, value, label));
+}
+
+async function changeKey(key: string, given: unknown, label = labelOf({ key, value: given })): Promise<void> {
   // A name becomes a table, because the engine cannot set a parameter of a queue that is only a name.
   const value = typeof given === "string" && key.endsWith("queue") && !/\s/.test(given) ? { kind: given } : given;
   const document = copy(current.value);
@@ -68,7 +81,7 @@ async function startAgain(document: Scenario, label: string): Promise<void> {
   await replace(document, label, `${why} started again at 0 s: ${label}.`);
 }
 
-/** Runs a changed document from the start and says so. If the engine refuses it, the present run goes on. */
+/** Runs another document from the start and says so. If the engine refuses it, the present run goes on. */
 export async function replace(document: Scenario, label: string, text: string): Promise<void> {
   try {
     await engine.check(JSON.stringify(document));
@@ -84,8 +97,11 @@ export async function replace(document: Scenario, label: string, text: string): 
 async function applyNow(entries: readonly Change[], label: string): Promise<boolean> {
   if (ended.value || now.value === 0) return false;
   const before = copy(document_.value);
+  const run = runOf(0);
   try {
     const description = await engine.apply(0, entries);
+    // An undo, or another scenario, has come in between.
+    if (runOf(0) !== run) return true;
     const { timeline } = JSON.parse(description.document) as Scenario;
     batch(() => {
       remember(label, before);
@@ -124,26 +140,45 @@ function freeName(wanted: string, taken: Set<string>): string {
   return name;
 }
 
-export async function addFlow(base: string, flow: FlowTable): Promise<void> {
-  const all = allFlows();
-  const name = freeName(base, new Set(all.map((each) => each.name)));
-  const cell = document_.value.cell !== undefined;
-  const value: FlowTable = { name, ...copy(flow), ...(cell ? { ue: 1 } : {}) };
-  await change(`flows[${all.length}]`, value, `+ ${name}`);
+export function addFlow(base: string, flow: FlowTable): Promise<void> {
+  return inTurn(() => {
+    const all = allFlows();
+    const name = freeName(base, new Set(all.map((each) => each.name)));
+    const cell = document_.value.cell !== undefined;
+    const value: FlowTable = { name, ...copy(flow), ...(cell ? { ue: 1 } : {}) };
+    return changeKey(`flows[${all.length}]`, value, `+ ${name}`);
+  });
 }
 
-export async function removeFlow(index: number): Promise<void> {
-  await change(`flows[${index}].stop`, null, `stop ${nameOf(index)}`);
+/** By the name of a flow, that of the connection that took its place. */
+const successors = new Map<string, string>();
+
+/** Index in `allFlows` of a flow, or of the connection that took its place. Names, unlike indices, stay when the run starts again. */
+function indexOf(name: string): number {
+  const index = allFlows().findIndex((each) => each.name === name && !each.stopped);
+  const successor = successors.get(name);
+  if (index >= 0) return index;
+  if (successor === undefined) throw new Error(`The flow ${name} has already stopped.`);
+  return indexOf(successor);
+}
+
+export function removeFlow(name: string): Promise<void> {
+  return inTurn(async () => changeKey(`flows[${indexOf(name)}].stop`, null, `stop ${name}`));
 }
 
 /**
- * Gives flows other settings, by their index in `allFlows`. A connection chooses its algorithm and ECN when it opens, so each flow stops and a new
- * connection takes its place. Throws an Error with the engine's line if a setting is not valid.
+ * Gives flows other settings, by their names. A connection chooses its algorithm and ECN when it opens, so each flow stops and a new connection takes
+ * its place. Throws an Error with the engine's line if a setting is not valid.
  */
-export async function reconnect(settings: ReadonlyMap<number, Partial<FlowTable>>, label: string): Promise<void> {
+export function reconnect(settings: ReadonlyMap<string, Partial<FlowTable>>, label: string): Promise<void> {
+  return inTurn(() => renew(settings, label));
+}
+
+async function renew(settings: ReadonlyMap<string, Partial<FlowTable>>, label: string): Promise<void> {
   const all = allFlows();
   const taken = new Set(all.map(({ name }) => name));
-  const renewed = [...settings].map(([index, setting]) => {
+  const renewed = [...settings].map(([name, setting]) => {
+    const index = indexOf(name);
     const { start: _start, stop: _stop, ...flow } = copy(all[index]?.flow ?? {});
     return { index, flow: { ...flow, ...setting } as FlowTable, name: freeName(all[index]?.name ?? "flow", taken) };
   });
@@ -152,6 +187,10 @@ export async function reconnect(settings: ReadonlyMap<number, Partial<FlowTable>
     { key: `flows[${index}].stop`, value: null },
   ]);
   if (await applyNow(entries, label)) {
+    for (const { index, name } of renewed) {
+      successors.delete(name);
+      successors.set(all[index]?.name ?? "", name);
+    }
     const names = renewed.map(({ name }) => name).join(", ");
     notice.value = { text: `${label}: at once, with ${renewed.length === 1 ? "a new connection" : "new connections"}, ${names}.`, error: false };
     return;

@@ -184,6 +184,9 @@ export function documentOf(index: number): Scenario {
   return document;
 }
 
+/** Number of the present run of a lane. */
+export const runOf = (lane: number): number | undefined => laneRuns[lane];
+
 /** Starts the runs of all lanes again and lets them catch up to a time. */
 export function open(to: number): void {
   const count = 1 + overrides.value.length;

@@ -13,7 +13,7 @@ export function Flows() {
     <section>
       <h2>Flows</h2>
       <ul class="flows">
-        {flows.map(({ name, flow, stopped }, index) => !stopped && <FlowItem key={name} name={name} flow={flow} index={index} alone={flows.filter((each) => !each.stopped).length === 1} />)}
+        {flows.map(({ name, flow, stopped }) => !stopped && <FlowItem key={name} name={name} flow={flow} alone={flows.filter((each) => !each.stopped).length === 1} />)}
       </ul>
       <div class="add" role="group" aria-label="Add a flow">
         {FLOW_KINDS.map(({ id, label, flow }) => (
@@ -25,7 +25,7 @@ export function Flows() {
   );
 }
 
-function FlowItem({ name, flow, index, alone }: { name: string; flow: FlowTable; index: number; alone: boolean }) {
+function FlowItem({ name, flow, alone }: { name: string; flow: FlowTable; alone: boolean }) {
   const tcp = isTcp(flow);
   const cca = kind(flow.cca, "cubic");
   const list = algorithms.value?.congestion_controls ?? [];
@@ -35,7 +35,7 @@ function FlowItem({ name, flow, index, alone }: { name: string; flow: FlowTable;
       <span class="dot" style={{ background: flowColour(planned(name)) }} aria-hidden="true" />
       <span class="flow-name">{name}</span>
       {tcp ? (
-        <select aria-label={`Congestion control of ${name}`} value={cca} onChange={(event) => act(() => reconnect(new Map([[index, { cca: { kind: event.currentTarget.value } }]]), `${name}: ${event.currentTarget.value}`))}>
+        <select aria-label={`Congestion control of ${name}`} value={cca} onChange={(event) => act(() => reconnect(new Map([[name, { cca: { kind: event.currentTarget.value } }]]), `${name}: ${event.currentTarget.value}`))}>
           {list.map(({ kind: each }) => (
             <option key={each} value={each}>{each}</option>
           ))}
@@ -43,7 +43,7 @@ function FlowItem({ name, flow, index, alone }: { name: string; flow: FlowTable;
       ) : (
         <span class="quiet">{about(flow.traffic)}</span>
       )}
-      <button type="button" class="small" onClick={() => act(() => removeFlow(index))} disabled={alone} aria-label={`Stop ${name}`} title="Stop this flow">×</button>
+      <button type="button" class="small" onClick={() => act(() => removeFlow(name))} disabled={alone} aria-label={`Stop ${name}`} title="Stop this flow">×</button>
       {tcp && algorithm && algorithm.parameters.length > 0 && (
         <details>
           <summary>Parameters of {cca}</summary>
@@ -53,7 +53,7 @@ function FlowItem({ name, flow, index, alone }: { name: string; flow: FlowTable;
             set={(parameter, value) => {
               const next = { kind: cca, ...parameters(flow.cca) };
               set(next, parameter, value);
-              return reconnect(new Map([[index, { cca: next }]]), `${name}: ${parameter} = ${value === undefined ? "default" : String(value)}`);
+              return reconnect(new Map([[name, { cca: next }]]), `${name}: ${parameter} = ${value === undefined ? "default" : String(value)}`);
             }}
           />
         </details>
@@ -74,10 +74,10 @@ function about(traffic: unknown): string {
 
 /** ECN of all TCP flows together. */
 function Ecn() {
-  const tcp = allFlows().flatMap(({ flow, stopped }, index) => (!stopped && isTcp(flow) ? [{ flow, index }] : []));
+  const tcp = allFlows().filter(({ flow, stopped }) => !stopped && isTcp(flow));
   const on = tcp.length > 0 && tcp.every(({ flow }) => flow.tcp?.["ecn"] !== undefined && flow.tcp["ecn"] !== false);
   const toggle = (ecn: boolean): void => {
-    const settings = new Map(tcp.map(({ flow, index }) => [index, { tcp: { ...flow.tcp, ecn } }]));
+    const settings = new Map(tcp.map(({ name, flow }) => [name, { tcp: { ...flow.tcp, ecn } }]));
     act(() => reconnect(settings, ecn ? "ECN on" : "ECN off"));
   };
   return (
