@@ -105,6 +105,12 @@ def test_run_prints_a_summary_and_stores(capsys: pytest.CaptureFixture[str]) -> 
     assert Store("results/deep-buffers").runs().height == 4
 
 
+def test_a_run_beside_another_experiment_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "also holds" not in run(capsys, "run", "deep-buffers", "--replications", "2", "--out", "both")[1]
+    out = run(capsys, "simulate", "mine.toml", "--out", "both")[1]
+    assert "both also holds 2 runs of deep-buffers; another --out keeps them apart" in out
+
+
 def test_simulate_with_paths(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["mine.toml", "--set", "dumbbell.queue.kind=codel", "--sweep", "flows.0.cca=bbr,cubic", "--json"]
     code, out, _ = run(capsys, "simulate", *arguments)

@@ -115,7 +115,17 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
     how = f"{summary.done} {made}" + (f", {summary.read} read from the store" if summary.read else "")
     rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MOST_ROWS else ""
     out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(directory)}", soft_wrap=True)
+    if others := _others(store, done):
+        out.print(f"{shown(directory)} also holds {others}; another --out keeps them apart", soft_wrap=True)
     out.print(report_line(directory), soft_wrap=True)
+
+
+def _others(store: Store, done: Sequence[PlannedRun]) -> str:
+    """The runs in a store of other experiments than those of `done`, such as `3 runs of deep-buffers`. Empty: there are none."""
+    runs = store.runs()
+    mine = runs.filter(runs["run_id"].is_in([planned.run_id for planned in done]))["experiment"].unique()
+    others = runs.filter(~runs["experiment"].is_in(mine.implode()))["experiment"].value_counts().sort("experiment")
+    return " and ".join(f"{count} run{'s' if count > 1 else ''} of {name}" for name, count in others.iter_rows())
 
 
 def report_line(directory: Place) -> str:
