@@ -1,7 +1,6 @@
 #!/bin/sh
 # Builds the engine as WebAssembly into web/src/engine/pkg (crates/web, wasm-bindgen with target web). Needs either rustup's target
-# wasm32-unknown-unknown, or Debian's packages rustc-web, cargo-web, rust-web-src and lld-19, and node. wasm-opt (npm package binaryen in web/, or
-# Debian's) makes it smaller.
+# wasm32-unknown-unknown, or Debian's packages rustc-web, cargo-web, rust-web-src and lld-19. wasm-opt is that of `npm ci` in web/.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -9,7 +8,6 @@ cd "$root"
 target=wasm32-unknown-unknown
 out=web/src/engine/pkg
 tools=target/tools
-features=
 
 say() {
     echo "build-engine: $*" >&2
@@ -26,10 +24,8 @@ elif [ -x /usr/bin/cargo ] && [ -x /usr/bin/wasm-ld-19 ] && [ -d "$(/usr/bin/rus
         RUSTC_BOOTSTRAP=1 RUSTC=/usr/bin/rustc CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=/usr/bin/wasm-ld-19 \
             /usr/bin/cargo build -Zbuild-std=std,panic_abort "$@"
     }
-    # Debian's wasm-opt cannot optimize a module with reference types.
-    features="-C target-feature=-reference-types,-multivalue"
 else
-    say "the WebAssembly target is missing: rustup target add $target (without rustup on Debian: apt-get install rustc-web cargo-web rust-web-src lld-19 binaryen)"
+    say "the WebAssembly target is missing: rustup target add $target (without rustup on Debian: apt-get install rustc-web cargo-web rust-web-src lld-19)"
     exit 1
 fi
 
@@ -47,25 +43,14 @@ if [ "$("$bindgen" --version 2>/dev/null)" != "wasm-bindgen $version" ]; then
 fi
 
 # Paths of the machine do not belong into the file.
-RUSTFLAGS="${RUSTFLAGS:-} $features --remap-path-prefix=$root=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
+RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$root=. --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
     build --quiet --locked --package bloatlab-web --target "$target" --profile web --target-dir target/web
 "$bindgen" --target web --out-dir "$out" --out-name bloatlab_web --remove-name-section --remove-producers-section "target/web/$target/web/bloatlab_web.wasm"
 
-# Optimizes the module. Old versions of wasm-opt write modules that no browser loads (108 with reference types), so the result is loaded once.
+# Old versions of wasm-opt write modules that no browser loads, so the version is npm's and the result is loaded once.
 wasm=$out/bloatlab_web_bg.wasm
-optimized=
-for optimizer in web/node_modules/.bin/wasm-opt wasm-opt; do
-    command -v "$optimizer" >/dev/null || continue
-    cp "$wasm" "$out/before.wasm"
-    if "$optimizer" -O3 --strip-debug --enable-bulk-memory --enable-mutable-globals --enable-nontrapping-float-to-int \
-        --enable-reference-types --enable-sign-ext --enable-multivalue "$out/before.wasm" -o "$wasm" && node web/check-engine.mjs; then
-        optimized=$optimizer
-        rm "$out/before.wasm"
-        break
-    fi
-    mv "$out/before.wasm" "$wasm"
-    say "$("$optimizer" --version) makes a module that does not load"
-done
-[ -n "$optimized" ] || say "the module is not optimized: it needs a newer wasm-opt (npm package or Debian package binaryen)"
-node web/check-engine.mjs || { say "the module does not load"; exit 1; }
+web/node_modules/.bin/wasm-opt -O3 --strip-debug --enable-bulk-memory --enable-mutable-globals --enable-nontrapping-float-to-int \
+    --enable-reference-types --enable-sign-ext --enable-multivalue "$wasm" -o "$wasm.small"
+mv "$wasm.small" "$wasm"
+node web/check-engine.mjs
 say "$wasm: $(wc -c <"$wasm") bytes, $(gzip -9 -c "$wasm" | wc -c) gzipped"

@@ -25,7 +25,7 @@ impl Slot {
 pub struct Band {
     /// Name of the class. Empty if the discipline has one band only.
     pub name: String,
-    /// Number of queues inside. More than one if each flow has a queue of its own.
+    /// Number of queues in the band: more than one if each flow has its own.
     pub queues: u32,
 }
 

@@ -3,10 +3,11 @@
 use std::panic;
 use std::sync::Once;
 
+use bloatlab_record::Values;
 use bloatlab_scenario::{Scenario, read_queue};
 use wasm_bindgen::prelude::*;
 
-use crate::columns::{self, Values};
+use crate::document;
 use crate::lab::{self, SeriesKind};
 use crate::memory::Memory;
 
@@ -53,7 +54,7 @@ pub fn engine_version() -> String {
 /// The document with every default filled in, aliases resolved, keys in order. Refuses what [`Lab`] refuses.
 #[wasm_bindgen]
 pub fn normalise(document: &str) -> Result<String, JsError> {
-    lab::normalise(document).map_err(wrong)
+    document::normalise(document).map_err(wrong)
 }
 
 /// The tc commands that set a queue up on a network device. `queue` is a name, a tc text or a table, in JSON.
@@ -63,10 +64,16 @@ pub fn tc(queue: &str, device: &str) -> Result<Vec<String>, JsError> {
     queue.to_tc(device, false).map_err(wrong)
 }
 
+/// The milliseconds of a rate trace in the format of mahimahi: the `deliveries` of a rate of this kind. `name` is for the error.
+#[wasm_bindgen]
+pub fn deliveries(name: &str, text: &str) -> Result<Vec<u32>, JsError> {
+    document::deliveries(name, text).map_err(wrong)
+}
+
 /// Runs a scenario at once, without events: faster than a [`Lab`]. Returns `{digest, metrics}` as JSON.
 #[wasm_bindgen]
 pub fn run(document: &str, seed: u64) -> Result<String, JsError> {
-    lab::run(document, seed, &Memory::default()).map_err(wrong)
+    document::run(document, seed, &Memory::default()).map_err(wrong)
 }
 
 /// A run that is stepped and changed while it lasts.
@@ -151,14 +158,10 @@ impl Lab {
     }
 
     /// What happened at links since the last call, at most the latest `most` events. Six numbers for each: time in seconds, kind, index of the link or
-    /// -1, index of the flow, bytes, 1 if the packet carries CE. Kinds: 0 enqueue, 1 dequeue, 2 drop by the queue, 3 mark, 4 delivery to the receiver of data, 5 loss elsewhere.
+    /// -1, index of the flow, bytes, 1 if the packet carries CE. Kinds: 0 enqueue, 1 dequeue, 2 drop by the queue, 3 mark, 4 delivery to the receiver
+    /// of data, 5 loss elsewhere.
     pub fn take_events(&mut self, most: usize) -> Vec<f64> {
         self.0.take_events(most)
-    }
-
-    /// How many events the last call of `take_events` left out.
-    pub fn events_left_out(&self) -> f64 {
-        self.0.events_left_out() as f64
     }
 
     /// What the queue of a link holds now: 1 if the order is known, otherwise 0, then five numbers for each run of packets: band, queue, index of the
@@ -202,7 +205,7 @@ impl Lab {
 
 /// A column of a table.
 #[wasm_bindgen]
-pub struct Column(columns::Column);
+pub struct Column(bloatlab_record::Column);
 
 #[wasm_bindgen]
 impl Column {

@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use arrow_array::RecordBatch;
 use bloatlab_outcome::{Outcome, Series};
-use bloatlab_record::{csv, metrics_of, tables, write_pcap};
+use bloatlab_record::{Column, columns, csv, tables, write_pcap};
 use bloatlab_scenario::{Limits, Plan, PlanBoxKind, Scenario};
 use bloatlab_sim::{Band, Control, LinkEvent, NoPlugins, PacketRun, Session};
-use bloatlab_units::{Bytes, Nanos, SECOND};
+use bloatlab_units::{Nanos, SECOND};
 use serde_json::json;
 
-use crate::columns::{Column, columns};
+use crate::document::{limits, load, refusal, result};
 use crate::memory::Memory;
 use crate::names::Names;
 
@@ -19,21 +19,6 @@ const MOST_EVENTS: usize = 1 << 17;
 
 /// Most runs of packets in order that [`Lab::contents`] gives. They take 80 kB.
 const MOST_RUNS: usize = 4000;
-
-/// Memory that a run may take. A browser gives WebAssembly at most 4 GB.
-const MEMORY: Bytes = Bytes(2_000_000_000);
-
-/// What the limits say to users of a machine of their own, and what they say here.
-const ADVICE: [(&str, &str); 2] = [
-    (
-        "raise the limit with BLOATLAB_PACKETS",
-        "run it on the command line with `bloatlab simulate`",
-    ),
-    (
-        "raise the limit with BLOATLAB_MEMORY",
-        "run it on the command line with `bloatlab simulate`",
-    ),
-];
 
 /// Nobody cancels a run: JavaScript runs it piece by piece.
 static CONTROL: LazyLock<Control> = LazyLock::new(Control::default);
@@ -93,48 +78,6 @@ pub struct Lab {
     now: Nanos,
 }
 
-/// Runs a scenario at once. Returns `{digest, metrics}` as JSON.
-///
-/// # Errors
-/// What is wrong with the document, or why the run is too dear, as `path: message`.
-pub fn run(document: &str, seed: u64, files: &Memory) -> Result<String, String> {
-    let checked = Scenario::load(document, files, &limits(false));
-    let plan = checked.map_err(|error| refusal(&error))?.plan;
-    let outcome = bloatlab_sim::run(plan.into(), seed, false, &NoPlugins, &CONTROL);
-    let outcome = outcome.map_err(|error| error.to_string())?;
-    Ok(result(&outcome, &outcome.digest()))
-}
-
-/// The canonical form of a document that a lab can run.
-///
-/// # Errors
-/// As [`run`].
-pub fn normalise(document: &str) -> Result<String, String> {
-    let checked = Scenario::load(document, &Memory::default(), &limits(false));
-    let checked = checked.map_err(|error| refusal(&error))?;
-    Ok(checked.scenario.to_canonical_json())
-}
-
-fn result(outcome: &Outcome, digest: &str) -> String {
-    json!({ "digest": digest, "metrics": metrics_of(outcome) }).to_string()
-}
-
-fn limits(record_packets: bool) -> Limits {
-    Limits {
-        memory: MEMORY,
-        record_packets,
-        ..Limits::default()
-    }
-}
-
-/// One line for a scenario that is refused.
-fn refusal(error: &bloatlab_scenario::ScenarioError) -> String {
-    let text = error.to_string();
-    ADVICE
-        .iter()
-        .fold(text, |text, (there, here)| text.replace(there, here))
-}
-
 impl Lab {
     /// Builds the network of a scenario. No time has passed yet. With `packets`, every packet is kept for [`pcap`](Self::pcap).
     ///
@@ -142,8 +85,7 @@ impl Lab {
     /// What is wrong with the document, or why the run is too dear, as `path: message`.
     pub fn load(document: &str, seed: u64, packets: bool, files: Memory) -> Result<Self, String> {
         let limits = limits(packets);
-        let checked = Scenario::load(document, &files, &limits);
-        let checked = checked.map_err(|error| refusal(&error))?;
+        let checked = load(document, &files, &limits)?;
         let names = Names::of(&checked.plan);
         let links = link_indices(&checked.plan);
         let session = Session::watched(
@@ -340,15 +282,9 @@ impl Lab {
     /// The bands of the queue of a link: `[{name, queues}, ...]` as JSON.
     pub fn bands(&self, link: usize) -> String {
         let bands = self.at_link(link, |session, number| Some(session.bands(number)));
-        let view = |band: &Band| json!({ "name": band.name, "queues": band.queues });
-        json!(
-            bands
-                .unwrap_or_default()
-                .iter()
-                .map(view)
-                .collect::<Vec<_>>()
-        )
-        .to_string()
+        let view = |band: Band| json!({ "name": band.name, "queues": band.queues });
+        let views: Vec<_> = bands.into_iter().flatten().map(view).collect();
+        json!(views).to_string()
     }
 
     /// Asks the run for something about a link. None after its end.

@@ -2,12 +2,12 @@
 //!
 //! [`Lab`] and [`run`] are plain Rust, so that tests need no browser; `exports` hands them to JavaScript.
 
-mod columns;
+mod document;
 mod exports;
 mod lab;
 mod memory;
 mod names;
 
-pub use columns::{Column, Values};
-pub use lab::{Lab, SeriesKind, run};
+pub use document::{deliveries, normalise, run};
+pub use lab::{Lab, SeriesKind};
 pub use memory::Memory;

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bloatlab_web::{Lab, Memory, SeriesKind, run};
+use bloatlab_record::Values;
+use bloatlab_web::{Lab, Memory, SeriesKind, deliveries, run};
 use serde_json::{Value, json};
 
 const ENQUEUE: f64 = 0.0;
@@ -406,4 +407,36 @@ fn errors_are_one_line() {
         why.starts_with("table: must be one of flows, links, probes, flow_series"),
         "{why}"
     );
+}
+
+#[test]
+fn a_rate_trace_becomes_deliveries_and_a_wrong_line_is_named() {
+    assert_eq!(deliveries("a", "1\n3\n3\n").unwrap(), [1, 3, 3]);
+    let why = deliveries("photo.txt", "1\n2\n<b>\n").unwrap_err();
+    assert_eq!(
+        why,
+        "file: `photo.txt` line 3: must be a whole number of milliseconds"
+    );
+    assert!(deliveries("a", "5\n4\n").unwrap_err().contains("line 2"));
+    assert!(deliveries("a", "").is_err());
+}
+
+#[test]
+fn columns_have_the_values_of_the_csv() {
+    let mut lab = lab(&home());
+    lab.finish().unwrap();
+    for table in ["flows", "flow_series", "probe_series", "link_metrics"] {
+        let csv = lab.table_csv(table).unwrap();
+        let columns = lab.table_columns(table).unwrap();
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(csv.lines().next().unwrap(), names.join(","));
+        for (row, line) in csv.lines().skip(1).enumerate() {
+            let values = columns.iter().map(|column| match &column.values {
+                Values::Numbers(all) | Values::Integers(all) if all[row].is_nan() => String::new(),
+                Values::Numbers(all) | Values::Integers(all) => all[row].to_string(),
+                Values::Texts(all) => all[row].clone(),
+            });
+            assert_eq!(values.collect::<Vec<_>>().join(","), line, "{table}");
+        }
+    }
 }

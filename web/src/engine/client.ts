@@ -50,6 +50,11 @@ export class Engine {
     return String((await this.ask({ type: "check", document })).value);
   }
 
+  /** Milliseconds of a rate trace in the format of mahimahi. The promise fails with the line that is wrong. */
+  async deliveries(name: string, text: string): Promise<number[]> {
+    return (await this.ask({ type: "deliveries", name, text })).value as number[];
+  }
+
   async tc(queue: string, device: string): Promise<string[]> {
     return (await this.ask({ type: "tc", queue, device })).value as string[];
   }

@@ -80,7 +80,7 @@ export interface Change {
 export interface Band {
   /** Empty if the discipline has one band only. */
   name: string;
-  /** Number of queues inside. More than one if each flow has a queue of its own. */
+  /** Number of queues in the band: more than one if each flow has its own. */
   queues: number;
 }
 
@@ -110,6 +110,7 @@ export type Request =
   | { type: "apply"; id: number; lane: number; changes: readonly Change[] }
   | { type: "drawn" }
   | { type: "check"; id: number; document: string }
+  | { type: "deliveries"; id: number; name: string; text: string }
   | { type: "tc"; id: number; queue: string; device: string }
   | { type: "export"; id: number; document: string; seed: number; what: "csv" | "parquet" | "pcap"; table: string };
 

@@ -3,7 +3,7 @@ import { engineModule } from "#place/worker";
 import init, * as engine from "./pkg/bloatlab_web.js";
 import { parquet } from "./parquet";
 import { pictured } from "./plan";
-import { SERIES, type Change, type Description, type LaneFrame, type Reply, type Request, type SeriesName } from "./types";
+import { SERIES, type Band, type Change, type Description, type LaneFrame, type Plan, type Reply, type Request, type SeriesName } from "./types";
 
 /** Events per frame. More would not be seen, and the picture then shows densities. */
 const MOST_EVENTS = 6000;
@@ -16,8 +16,12 @@ interface Lane {
   lane: number;
   run: number;
   lab: engine.Lab;
+  plan: Plan;
   /** Index of the link that the picture shows. */
   link: number;
+  /** Bands of its queue, and how many entries of the timeline had happened when they were read: only these change the queue. */
+  bands: Band[];
+  happened: number;
   duration: number;
   ended: boolean;
 }
@@ -35,9 +39,11 @@ let drawn = true;
 let pace = 0.05;
 
 const send = (reply: Reply, transfer: Transferable[] = []): void => self.postMessage(reply, { transfer });
-const line = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "";
-/** After a panic, which is not an Error of the engine's own, no call of the engine can be trusted. */
-const isPanic = (error: unknown): boolean => typeof error === "string" || error instanceof WebAssembly.RuntimeError;
+/** How the message of a panic begins (crates/web/src/exports.rs). */
+const PANIC = "the engine failed: ";
+const line = (error: unknown): string => (error instanceof Error ? error.message : String(error)).replace(PANIC, "").split("\n")[0] ?? "";
+/** After a panic, a trap or a full stack, no call of the engine can be trusted. A refusal is a plain Error. */
+const isPanic = (error: unknown): boolean => !(error instanceof Error) || error.constructor !== Error || error.message.startsWith(PANIC);
 
 function describe(lab: engine.Lab): Description {
   const layout = Object.fromEntries(
@@ -58,7 +64,8 @@ function open(request: Extract<Request, { type: "open" }>): void {
     return;
   }
   const description = describe(lab);
-  lanes.set(lane, { lane, run, lab, link: pictured(description.plan), duration: lab.duration, ended: false });
+  const { plan } = description;
+  lanes.set(lane, { lane, run, lab, plan, link: pictured(plan), bands: [], happened: -1, duration: lab.duration, ended: false });
   target = lanes.size === 1 ? request.to : Math.max(target, request.to);
   send({ type: "opened", lane, run, description });
   wake();
@@ -74,7 +81,9 @@ function frameOf(entry: Lane): LaneFrame {
   const rows = Object.fromEntries(SERIES.map((name) => [name, lab.take_rows(name)])) as Record<SeriesName, Float64Array>;
   const events = lab.take_events(MOST_EVENTS);
   const contents = lab.contents(entry.link);
-  return { lane: entry.lane, run: entry.run, now: lab.now, rows, contents, bands: JSON.parse(lab.bands(entry.link)), events };
+  const happened = entry.plan.timeline.filter(({ at_ns }) => at_ns <= lab.now * 1e9).length;
+  if (happened !== entry.happened) Object.assign(entry, { happened, bands: JSON.parse(lab.bands(entry.link)) });
+  return { lane: entry.lane, run: entry.run, now: lab.now, rows, contents, bands: entry.bands, events };
 }
 
 function sendFrames(slow: boolean): void {
@@ -158,7 +167,9 @@ function apply(id: number, lane: number, changes: readonly Change[]): void {
   // Only the engine knows the instant exactly at which a flow stops now.
   const present = `${Math.round(entry.lab.now * 1e9)}ns`;
   for (const change of changes) entry.lab.apply(JSON.stringify({ ...change, value: change.value ?? present }));
-  send({ type: "answer", id, value: null, description: describe(entry.lab) });
+  const description = describe(entry.lab);
+  entry.plan = description.plan;
+  send({ type: "answer", id, value: null, description });
   sendFrames(false);
 }
 
@@ -195,6 +206,8 @@ function answer(request: Request): void {
       return tick();
     case "check":
       return send({ type: "answer", id: request.id, value: engine.normalise(request.document) });
+    case "deliveries":
+      return send({ type: "answer", id: request.id, value: Array.from(engine.deliveries(request.name, request.text)) });
     case "tc":
       return send({ type: "answer", id: request.id, value: engine.tc(request.queue, request.device) });
     case "export":

@@ -75,4 +75,7 @@ export const LINKS: readonly LinkPreset[] = [
   },
 ];
 
+/** The link that takes the place of a cell when its rate is to follow a trace. */
+export const TRACED: Table = { rate: "20Mbit/s", rtt: "50ms", queue: fifo("2000p") };
+
 export const DURATIONS: readonly string[] = ["30s", "60s", "120s", "300s", "600s", "3600s"];

@@ -2,6 +2,7 @@
 import { batch } from "@preact/signals";
 import type { Change } from "../engine/types";
 import { copy, folded, isTcp, kind, set, type FlowTable, type Scenario } from "../model/document";
+import { TRACED } from "../model/presets";
 import type { Override } from "../model/share";
 import { timeText } from "../model/units";
 import { applied, clock, current, document_, ended, engine, lanes, notice, now, offerShorter, open, overrides, remember, rerun, runOf, setLane, shared } from "./lab";
@@ -81,8 +82,20 @@ async function startAgain(document: Scenario, label: string): Promise<void> {
   await replace(document, label, `${why} started again at 0 s: ${label}.`);
 }
 
+/** The rate of the link follows a trace in the format of mahimahi, which becomes part of the document. Throws an Error with the line that is wrong. */
+export function followTrace(name: string, text: string): Promise<void> {
+  return inTurn(async () => {
+    const rate = { kind: "mahimahi", deliveries: await engine.deliveries(name, text) };
+    const { cell: _cell, ...rest } = copy(current.value);
+    const document: Scenario = { dumbbell: copy(TRACED), ...rest, name };
+    set(document, "dumbbell.vary.rate", rate);
+    for (const flow of document.flows) delete flow["ue"];
+    await replace(document, `trace ${name}`, `The rate follows ${name}. The run started again at 0 s.`);
+  });
+}
+
 /** Runs another document from the start and says so. If the engine refuses it, the present run goes on. */
-export async function replace(document: Scenario, label: string, text: string): Promise<void> {
+async function replace(document: Scenario, label: string, text: string): Promise<void> {
   try {
     await engine.check(JSON.stringify(document));
   } catch (error) {

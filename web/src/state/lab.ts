@@ -96,7 +96,7 @@ function first(): void {
   clock();
 }
 
-/** A link to the present run; empty if there is none, or if it is too long. */
+/** Returns the fragment of a link to the present run. Empty before the first run, and if the link would be too long. */
 function linkToHere(): string {
   if (algorithms.value === null) return "";
   try {

@@ -2,9 +2,8 @@
 import { useState } from "preact/hooks";
 import { get, kind, parameters, type Scenario, copy, set } from "../model/document";
 import { DURATIONS, LINKS } from "../model/presets";
-import { deliveries } from "../model/trace";
 import { rate, rateText, seconds, spaced, timeText } from "../model/units";
-import { change, replace } from "../state/changes";
+import { change, followTrace } from "../state/changes";
 import { algorithms, current, document_, queue, queueKey, rerun, seed } from "../state/lab";
 import { act } from "./act";
 import { Flows } from "./Flows";
@@ -59,17 +58,8 @@ function Preset() {
   );
 }
 
-/** A trace of the user replaces the rate of the link. It is part of the document, so links and copies hold it. */
+/** A trace of the user for the rate of the link. */
 function Trace() {
-  const open = async (file: File): Promise<void> => {
-    const rate = { kind: "mahimahi", deliveries: deliveries(file.name, await file.text()) };
-    const { cell: _cell, ...rest } = copy(current.value);
-    const document: Scenario = { ...rest, name: file.name };
-    document.dumbbell ??= copy(LINKS.find(({ id }) => id === "lte")?.network.dumbbell ?? {});
-    set(document, "dumbbell.vary.rate", rate);
-    for (const flow of document.flows) delete flow["ue"];
-    await replace(document, `trace ${file.name}`, `The rate follows ${file.name}. The run started again at 0 s.`);
-  };
   return (
     <label class="field">
       <span class="name">rate trace</span>
@@ -79,7 +69,7 @@ function Trace() {
         onChange={(event) => {
           const [file] = event.currentTarget.files ?? [];
           event.currentTarget.value = "";
-          if (file) act(() => open(file));
+          if (file) act(async () => followTrace(file.name, await file.text()));
         }}
       />
     </label>

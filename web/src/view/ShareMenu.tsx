@@ -6,6 +6,7 @@ import { act } from "./act";
 import { chartsAsPng, chartsAsSvg } from "./picturefile";
 
 const TABLES = [["flow_series", "Flows"], ["link_series", "Links"], ["probe_series", "Probes"]] as const;
+const FORMATS = [["csv", "CSV"], ["parquet", "Parquet"]] as const;
 const TYPES = { csv: "text/csv", parquet: "application/vnd.apache.parquet", pcap: "application/vnd.tcpdump.pcap" } as const;
 
 export function ShareMenu() {
@@ -40,12 +41,11 @@ export function ShareMenu() {
         </div>
         <h2>Download (the whole run)</h2>
         <div class="row">
-          {TABLES.map(([name, label]) => (
-            <>
-              <button type="button" onClick={() => act(table(name, "csv"))}>{label}, CSV</button>
-              <button type="button" onClick={() => act(table(name, "parquet"))}>{label}, Parquet</button>
-            </>
-          ))}
+          {TABLES.flatMap(([name, label]) =>
+            FORMATS.map(([format, suffix]) => (
+              <button type="button" key={name + format} onClick={() => act(table(name, format))}>{label}, {suffix}</button>
+            )),
+          )}
           <button type="button" onClick={() => act(async () => save("bloatlab.pcap", TYPES.pcap, await ask.export("pcap")))}>pcap</button>
           <button type="button" onClick={() => act(async () => save("charts.svg", "image/svg+xml", await chartsAsSvg()))}>Charts, SVG</button>
           <button type="button" onClick={() => act(async () => save("charts.png", "image/png", await chartsAsPng()))}>Charts, PNG</button>

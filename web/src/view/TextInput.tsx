@@ -21,6 +21,7 @@ export function TextInput({ value, commit, ...attributes }: Props) {
       spellcheck={false}
       value={draft ?? value}
       onInput={(event) => setDraft(event.currentTarget.value)}
+      onBlur={() => setDraft(null)}
       onChange={(event) => {
         setDraft(null);
         commit(event.currentTarget.value.trim());

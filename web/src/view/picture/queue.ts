@@ -31,7 +31,7 @@ export function drawQueue(brush: Brush, lane: Lane, strips: readonly Strip[], wi
   for (const strip of strips) {
     brush.frame(strip.area);
     for (const { area, queues } of placesOf(strip)) {
-      // Queues without a row of their own follow each other.
+      // The last row may hold several queues, one after the other.
       let right = area.x + area.width;
       for (const queue of queues) {
         queued(brush.context, lane.contents, queue, { ...area, width: Math.max(0, right - area.x) }, slot);

@@ -1,5 +1,5 @@
-// How the bottleneck is divided: a strip for each queue, or for each flow that has queues of its own, in groups by band. Hosts are beside the
-// strip in which their packets wait.
+// Divides the picture of the queue into strips: one per queue, or one per flow where each flow has its own queue. Strips of a band are together.
+// Each host is beside the strip in which its packets wait.
 import type { HeldQueue } from "../../engine/contents";
 import type { Lane } from "../../state/lane";
 import type { Area } from "./brush";
