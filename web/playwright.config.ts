@@ -6,8 +6,8 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 export default defineConfig({
   testDir: "tests",
   workers: 1,
-  timeout: 40_000,
-  expect: { timeout: 12_000 },
+  timeout: 120_000,
+  expect: { timeout: 40_000 },
   reporter: "list",
   use: {
     baseURL: `http://${HOST}/`,

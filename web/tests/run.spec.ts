@@ -204,6 +204,30 @@ test("time: pause, step, jump to the end, start again", async ({ page }) => {
   expect(await digest(page)).toBe(first);
 });
 
+test("two steps in quick succession both reach the page, however fast it draws", async ({ page }) => {
+  // A page that draws at once answers a frame sooner than the next one may be sent.
+  await page.addInitScript(() => {
+    window.requestAnimationFrame = (callback) => window.setTimeout(() => callback(performance.now()), 0);
+  });
+  await open(page);
+  await pause(page);
+  // A frame may still be on its way when the pause is shown. After a step there is none.
+  const paused = await clock(page);
+  await page.getByRole("button", { name: "Advance 50 ms" }).click();
+  await expect.poll(() => clock(page)).toBeGreaterThan(paused + 0.045);
+  const stopped = await clock(page);
+  await page.evaluate(async () => {
+    const step = document.querySelector<HTMLButtonElement>('[aria-label="Advance 50 ms"]');
+    const time = document.querySelector('[aria-label="Simulated time"]');
+    if (!step || !time) throw new Error("no step or no time");
+    const drawn = new Promise((resolve) => new MutationObserver(resolve).observe(time, { childList: true, characterData: true, subtree: true }));
+    step.click();
+    await drawn;
+    step.click();
+  });
+  await expect.poll(async () => (await clock(page)) - stopped).toBeCloseTo(0.1, 2);
+});
+
 test("side by side: the same traffic through two and three queues, with the best values in bold", async ({ page }) => {
   await open(page);
   await reach(page, 5);

@@ -35,6 +35,8 @@ let clock = performance.now();
 let lastFrame = 0;
 /** The page has drawn the last frame. Without this, frames would pile up in front of a slow page. */
 let drawn = true;
+/** The lanes have moved, or are new, since the last frame. */
+let unsent = false;
 /** Simulated seconds per ms of computation, measured. */
 let pace = 0.05;
 
@@ -67,6 +69,7 @@ function open(request: Extract<Request, { type: "open" }>): void {
   const { plan } = description;
   lanes.set(lane, { lane, run, lab, plan, link: pictured(plan), bands: [], happened: -1, duration: lab.duration, ended: false });
   target = lanes.size === 1 ? request.to : Math.max(target, request.to);
+  unsent = true;
   send({ type: "opened", lane, run, description });
   wake();
 }
@@ -94,6 +97,7 @@ function sendFrames(slow: boolean): void {
     frame.events.buffer,
   ]);
   drawn = false;
+  unsent = false;
   lastFrame = performance.now();
   send({ type: "frame", frames, slow }, buffers as ArrayBuffer[]);
 }
@@ -112,6 +116,7 @@ function step(): boolean {
     const now = Math.min(...behind.map((entry) => entry.lab.now));
     const to = Math.min(target, now + Math.max(0.0005, pace * 5));
     const started = performance.now();
+    unsent = true;
     for (const entry of behind) {
       try {
         entry.lab.advance(Math.min(to, entry.duration));
@@ -153,12 +158,13 @@ function advance(): void {
   const reached = step();
   // A run that cannot keep up with its speed goes as fast as it can.
   if (playing && !reached && !behindBefore) target = Math.min(...running.map((entry) => entry.lab.now));
-  if (drawn && performance.now() - lastFrame >= FRAME_MS) {
+  if (unsent && drawn && performance.now() - lastFrame >= FRAME_MS) {
     sendFrames(!reached);
     for (const entry of running) if (!entry.ended && entry.lab.now >= entry.duration) end(entry);
   }
   const pending = running.some((entry) => !entry.ended && entry.lab.now < Math.min(target, entry.duration));
-  if (playing || pending || !drawn) timer = setTimeout(tick, pending ? 0 : 4);
+  // What the lanes have reached is sent even if nothing moves any more: the last frame of a run ends it.
+  if (playing || pending || unsent) timer = setTimeout(tick, pending ? 0 : 4);
 }
 
 function apply(id: number, lane: number, changes: readonly Change[]): void {
@@ -171,6 +177,9 @@ function apply(id: number, lane: number, changes: readonly Change[]): void {
   entry.plan = description.plan;
   send({ type: "answer", id, value: null, description });
   sendFrames(false);
+  // A run that had reached its end ends with the next frame.
+  unsent = true;
+  wake();
 }
 
 function exported(request: Extract<Request, { type: "export" }>): void {
