@@ -270,13 +270,14 @@ def test_names_are_data_in_every_format(tmp_path, one):
     for ending in ("svg", "png", "pdf", "json"):
         assert figures.save(chart, tmp_path / f"x.{ending}").stat().st_size > 0
     html = figures.save(chart, tmp_path / "x.html").read_text(encoding="utf-8")
-    # The data element and Vega, each closed once.
-    assert html.count("<script") == html.count("</script") == 2
+    # The data element, Vega and the call that draws, each closed once.
+    assert html.count("<script") == html.count("</script") == 3
     assert "<!--" not in html
-    data, script = re.findall(r"<script[^>]*>(.*?)</script>", html, flags=re.DOTALL)
+    data, *scripts = re.findall(r"<script[^>]*>(.*?)</script>", html, flags=re.DOTALL)
     assert json.loads(data)["$schema"].startswith("https://vega")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"default-src 'none'; script-src 'sha256-{digest}'; base-uri 'none'" in html
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    assert f"default-src 'none'; script-src {allowed}; base-uri 'none'" in html
     assert "unsafe-eval" not in html.partition("<body>")[0]
 
 

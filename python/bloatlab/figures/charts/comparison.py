@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -55,8 +55,8 @@ def comparison(tables: network.Tables, *, width: int) -> Any:
     wide = plot_width(width, across)
     panels = [_panel(frame, swept, name, colours, wide, parts.legend_columns(names, width - 70)) for name in shown]
     rows = [panels[start : start + across] for start in range(0, len(panels), across)]
-    joined = alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=14)
-    return themed(joined.resolve_legend(color="shared", shape="shared"))
+    joined = vl.vconcat(*(vl.hconcat(*row, spacing=14) for row in rows), spacing=14)
+    return themed(joined.resolve("legend", color="shared", shape="shared"))
 
 
 def held(tables: network.Tables) -> list[tuple[str, str, int]]:
@@ -88,13 +88,13 @@ def _panel(
     names = list(colours)
     x = _x(axis, numeric, names, swept.coloured_by)
     title = sweep.METRICS[metric]
-    y = alt.Y("mean:Q", axis=options(title=title), scale=options(zero=True))
+    y = vl.field("mean:Q", axis=options(title=title), scale=options(zero=True))
     legend = axis is not None and len(names) > 1
     colour = parts.colour(
         names, list(colours.values()), field="series", title=swept.coloured_by, legend=legend, columns=columns
     )
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
-    shape = alt.Shape(
+    shape = vl.field(
         "series:N",
         scale=options(domain=names, range=shapes),
         legend=options(title=swept.coloured_by, columns=columns) if legend else None,
@@ -104,7 +104,7 @@ def _panel(
     if swept.replications > 1:
         layers.append(
             parts.drawn(data, "rule", opacity=0.5, strokeWidth=2).encode(
-                x=x, y=alt.Y("low:Q", axis=options(title=title)), y2=alt.Y2("high:Q"), color=colour
+                x=x, y=vl.field("low:Q", axis=options(title=title)), y2=vl.field("high:Q"), color=colour
             )
         )
     if numeric:
@@ -112,15 +112,15 @@ def _panel(
     layers.append(
         parts.drawn(data, "point", filled=True, size=50, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
     )
-    return alt.layer(*layers, width=width, height=HEIGHT)
+    return vl.layer(*layers, width=width, height=HEIGHT)
 
 
 def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: str | None) -> Any:
     if axis is None:
-        return alt.X("x:N", sort=names, axis=options(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
+        return vl.field("x:N", sort=names, axis=options(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
     if not numeric:
-        return alt.X("x:N", sort=axis.values, axis=options(title=axis.title, labelAngle=-30, labelLimit=110))
+        return vl.field("x:N", sort=axis.values, axis=options(title=axis.title, labelAngle=-30, labelLimit=110))
     log = parts.wants_log(axis.numbers[0], axis.numbers[-1], 7)
     scale = options(type="log" if log else "linear", zero=False, nice=False, padding=10)
-    ticks = axis.numbers if len(axis.numbers) <= 9 else alt.Undefined
-    return alt.X("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=".6~g"))
+    ticks = axis.numbers if len(axis.numbers) <= 9 else vl.UNSET
+    return vl.field("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=".6~g"))

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -43,7 +43,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     columns = parts.legend_columns(names, wide)
     colour = parts.colour(names, list(colours.values()), field="series", title=swept.coloured_by, columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
-    shape = alt.Shape(
+    shape = vl.field(
         "series:N",
         scale=options(domain=names, range=shapes),
         legend=options(title=swept.coloured_by, columns=columns) if len(names) > 1 else None,
@@ -55,12 +55,12 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     )
     scale = options(type="log" if log else "linear", reverse=True, zero=False, nice=not log, padding=20)
     axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format=".6~g")
-    x = alt.X("delay_ms:Q", scale=scale, axis=axis)
+    x = vl.field("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]
     low, high = prepare.low(rates), prepare.high(rates) or 1.0
     # Points need no zero on the axis, but the axis spans at least a fifth of the values.
     bottom = 0.98 * min(low, 0.8 * high) if low > 0.5 * high else 0.0
-    y = alt.Y(
+    y = vl.field(
         "throughput_mbps:Q",
         axis=options(title="throughput of all flows (Mbit/s)", tickCount=6),
         scale=options(domain=[bottom, 1.03 * high], zero=False, nice=False),
@@ -71,18 +71,18 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     if not crowded and prepare.has_values(frame, "delay_p95_ms") and frame.height <= 60:
         layers.append(
             parts.drawn(prepare.values(shown.drop_nulls("delay_p95_ms")), "rule", strokeWidth=1.5, opacity=0.5).encode(
-                x=x, x2=alt.X2("delay_p95_ms:Q"), y=y, color=colour
+                x=x, x2=vl.field("delay_p95_ms:Q"), y=y, color=colour
             )
         )
     outlines = _outlines(frame, swept, log) if crowded else []
     if outlines:
         layers.append(
-            parts.drawn(prepare.Rows(values=outlines), "line", strokeWidth=1.2).encode(
-                x=alt.X("x:Q", scale=scale, axis=axis),
-                y=alt.Y("y:Q"),
+            parts.drawn(vl.Rows(values=outlines), "line", strokeWidth=1.2).encode(
+                x=vl.field("x:Q", scale=scale, axis=axis),
+                y=vl.field("y:Q"),
                 color=colour,
-                order=alt.Order("order:Q"),
-                detail=alt.Detail("label:N"),
+                order=vl.field("order:Q"),
+                detail=vl.field("label:N"),
             )
         )
     size, opacity = (50, 1.0) if frame.height <= 100 else (22, 0.6)
@@ -91,7 +91,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
             x=x, y=y, color=colour, shape=shape
         )
     )
-    return themed(alt.layer(*layers, width=wide, height=HEIGHT))
+    return themed(vl.layer(*layers, width=wide, height=HEIGHT))
 
 
 def _outlines(frame: pl.DataFrame, swept: sweep.Sweep, log: bool) -> list[dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, plot_width, themed
 
@@ -70,7 +70,7 @@ def goodput_ellipses(tables: network.Tables, *, width: int) -> Any:
     wide = plot_width(width, across) - LABELS
     panels = [_panel(rows.filter(pl.col("point") == point), names, point, wide) for point in shown]
     joined = [panels[start : start + across] for start in range(0, len(panels), across)]
-    return themed(alt.vconcat(*(alt.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=16))
+    return themed(vl.vconcat(*(vl.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=16))
 
 
 def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
@@ -93,12 +93,12 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
         pl.Series("x", [across.value(left) for left, _ in spots]),
         pl.Series("y", [down.value(middle) for _, middle in spots]),
     )
-    x = alt.X(
+    x = vl.field(
         "x:Q",
         scale=options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False),
         axis=options(title="mean queueing delay (ms), less is to the right", grid=True, tickCount=6, format=".6~g"),
     )
-    y = alt.Y(
+    y = vl.field(
         "y:Q",
         scale=options(domain=down.domain, nice=False, zero=False),
         axis=options(title="goodput of a flow (Mbit/s)", tickCount=6),
@@ -111,13 +111,13 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
         layers.append(
             parts.drawn(
                 prepare.values(curves.rename({"label": "contender"})), "line", strokeWidth=1.2, clip=True
-            ).encode(x=x, y=y, color=colour, order=alt.Order("order:Q"))
+            ).encode(x=x, y=y, color=colour, order=vl.field("order:Q"))
         )
     layers += [
         parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
         parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
-            x=x, y=y, text=alt.Text("contender:N")
+            x=x, y=y, text=vl.field("contender:N")
         ),
     ]
-    title = options(text=point) if point else alt.Undefined
-    return alt.layer(*layers, width=width, height=HEIGHT, title=title)
+    title = options(text=point) if point else vl.UNSET
+    return vl.layer(*layers, width=width, height=HEIGHT, title=title)
