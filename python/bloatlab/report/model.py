@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.finding import Finding
     from bloatlab.figures.sweep import Sweep
+    from bloatlab.report.drawing import Picture
 
 
 @dataclass
@@ -31,12 +31,7 @@ class Drawn:
     title: str
     caption: str
     half: bool
-    pictures: list[Future[str]]
-
-    @property
-    def svgs(self) -> list[str]:
-        """The rendered pictures. Waits for them."""
-        return [picture.result() for picture in self.pictures]
+    pictures: list[Picture]
 
 
 @dataclass

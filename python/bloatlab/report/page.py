@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,11 @@ from bloatlab.analysis.claims import answers_of_store, findings_of_store
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
+from bloatlab.figures import bundle
 from bloatlab.figures.policy import policy
 from bloatlab.metrics import definitions
 from bloatlab.report import current, metric_tables, model, site, text, verdict
-from bloatlab.report.drawing import Renderer
+from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
 from bloatlab.store import Store
@@ -69,39 +69,42 @@ def page_of(directory: Path | str) -> Path:
 
 
 def _make(store: Store) -> Path:
-    with Renderer() as renderer:
-        # This imports Altair, while the renderer starts.
-        from bloatlab.figures import source
+    from bloatlab.figures import source
 
-        tables = source.stored(store)
-        if tables["runs"].is_empty():
-            raise StoreError(f"{store.directory}: holds no run, so there is nothing to report")
-        names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
-        suite = suite_of(names)
-        if suite is not None:
-            return _site(store, renderer, tables, suite, names)
-        views = [_experiment(store, renderer, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
-        page = _template("report.html").render(
-            views=views,
-            definitions=_used_definitions(views),
-            scopes=metric_tables.TITLES,
-            grades=verdict.MEANING,
-            compared=current.COMPARED if (store.directory / current.COMPARED).is_file() else "",
-        )
+    tables = source.stored(store)
+    if tables["runs"].is_empty():
+        raise StoreError(f"{store.directory}: holds no run, so there is nothing to report")
+    names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
+    suite = suite_of(names)
+    if suite is not None:
+        return _site(store, tables, suite, names)
+    drawings = Drawings()
+    views = [_experiment(store, drawings, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
+    page = render(
+        "report.html",
+        drawings,
+        views=views,
+        definitions=_used_definitions(views),
+        scopes=metric_tables.TITLES,
+        grades=verdict.MEANING,
+        compared=current.COMPARED if (store.directory / current.COMPARED).is_file() else "",
+    )
     return write(store.directory / NAME, page)
 
 
-def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
+def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
     """Writes a page for each experiment, and their index."""
     from bloatlab.figures import source
 
     commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
-    views = {name: _experiment(store, renderer, tables, name, "e1") for name in names}
-    ranking = overall_of_store(store, suite)
-    figures = _figures(renderer, source.of_overall(ranking), "o-", of_runs=True)
-    for name, view in views.items():
+    views = {}
+    for name in names:
+        drawings = Drawings()
+        views[name] = view = _experiment(store, drawings, tables, name, "e1")
         view.commands = commands
-        page = _template("report.html").render(
+        page = render(
+            "report.html",
+            drawings,
             views=[view],
             definitions=_used_definitions([view]),
             scopes=metric_tables.TITLES,
@@ -110,11 +113,14 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
+    ranking = overall_of_store(store, suite)
+    drawings = Drawings()
+    figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
     whole = site.index(suite, views, ranking, figures, commands, _facts(tables["runs"]))
-    return write(store.directory / site.INDEX, _template("site.html").render(site=whole))
+    return write(store.directory / site.INDEX, render("site.html", drawings, site=whole))
 
 
-def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
+def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
     from bloatlab.figures import source, sweep
     from bloatlab.report.replications import points_table
 
@@ -143,7 +149,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     several = len(listed) > 1
     lab = openings(store, list(picks), listed)
     details = [
-        _run(store, renderer, swept, run, why, lab, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
+        _run(store, drawings, swept, run, why, lab, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
         for run, why in picks.items()
     ]
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
@@ -168,7 +174,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         points=points_table(swept, columns),
         runs=with_column(model.runs_table(swept, columns, queues, anchors), listed, lab) if several else None,
         not_measured=_not_measured(mine),
-        figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=_shown(known)),
+        figures=_figures(drawings, own, f"{anchor}-", of_runs=True, only=_shown(known)),
         details=details,
         files=_files(store, known, swept),
         findings=model.findings(findings_of_store(store, known)),
@@ -219,7 +225,7 @@ def _ranked_picks(ranked: Ranked) -> dict[str, str]:
 
 def _run(
     store: Store,
-    renderer: Renderer,
+    drawings: Drawings,
     swept: Sweep,
     run_id: str,
     why: str,
@@ -240,12 +246,12 @@ def _run(
         verdict=verdict.of_run(tables, metrics),
         tables=[*model.entities(tables), *model.on_linux(store.run(run_id).scenario)],
         metrics=metric_tables.tables(metrics, definitions()),
-        figures=_figures(renderer, tables, f"{anchor}-", of_runs=False, only=only),
+        figures=_figures(drawings, tables, f"{anchor}-", of_runs=False, only=only),
     )
 
 
 def _figures(
-    renderer: Renderer,
+    drawings: Drawings,
     tables: Mapping[str, pl.DataFrame],
     prefix: str,
     *,
@@ -255,21 +261,18 @@ def _figures(
     from bloatlab.figures.registry import REGISTRY
 
     wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
-    return [draw_figure(renderer, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
+    return [draw_figure(drawings, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
 
 
-def draw_figure(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
-    """Starts to render a figure for the page, under names that begin with `prefix`."""
+def draw_figure(drawings: Drawings, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
+    """Draws a figure for the page, under names that begin with `prefix`."""
     from bloatlab.figures.theme import HALF, PHONE
 
     caption = f"{figure.caption} {figure.note(tables)}".strip()
-    label = escape(f"{figure.title}. {caption}")
     half = figure.width <= HALF
     # On a phone, a scaled-down wide figure cannot be read. So it is drawn a second time, narrower.
     widths = [figure.width] if half else [figure.width, PHONE]
-    pictures = [
-        renderer.render(figure(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
-    ]
+    pictures = [drawings.add(figure.view(tables, width=width), f"{prefix}{figure.name}-{width}") for width in widths]
     return model.Drawn(figure.name, figure.title, caption, half, pictures)
 
 
@@ -352,20 +355,27 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
     return [(scope, name, what) for (scope, name), what in definitions().items() if (scope, name) in used]
 
 
-def render(template: str, **values: Any) -> str:
-    """Renders a page from a template."""
-    return _template(template).render(**values)
+def render(template: str, drawings: Drawings, **values: Any) -> str:
+    """Renders a page from a template, with the data of its figures and the script that draws them."""
+    environment = _environment()
+    vega = bundle.script() if drawings.tables else ""
+    script, style = environment.globals["script"], environment.globals["style"]
+    scripts = [text for text in (vega, str(script)) if text]
+    allowed = policy(scripts, [str(style)])
+    return environment.get_template(template).render(
+        policy=allowed, vega=Markup(vega), tables=drawings.tables, **values
+    )
 
 
 @cache
-def _template(name: str) -> jinja2.Template:
+def _environment() -> jinja2.Environment:
     loader = jinja2.PackageLoader("bloatlab.report")
     environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
     )
-    script, style = (loader.get_source(environment, part)[0] for part in ("page.js", "style.css"))
-    environment.globals |= {"policy": policy([script], [style]), "script": Markup(script), "style": Markup(style)}
-    return environment.get_template(name)
+    parts = [loader.get_source(environment, part)[0] for part in ("tables.js", "figures.js", "style.css")]
+    environment.globals |= {"script": Markup('"use strict";\n' + "".join(parts[:2])), "style": Markup(parts[2])}
+    return environment
 
 
 def _finalize(value: Any) -> Any:

@@ -1,5 +1,4 @@
-"use strict";
-// Without this script the page loses the sorting of its tables, nothing else.
+// Sorts tables. Without this script the page loses the sorting of its tables, nothing else.
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   const key = (row, column) => {
