@@ -196,8 +196,8 @@ def test_metrics_explain_themselves(single, monkeypatch):
 def test_claims_hold_in_words(single):
     html, page = page_of(single)
     said = " ".join(page.text)
-    assert html.count('<td class="yes">yes</td>') == 1
-    assert html.count('<td class="no">no</td>') == 1
+    assert html.count('class="yes">yes</td>') == 1
+    assert html.count('class="no">no</td>') == 1
     assert "not judged" in said
     assert "-0.24 %" in said
     assert "CCPerf; &lt;i&gt;send buffer&lt;/i&gt;" in html
@@ -253,7 +253,7 @@ def test_the_page_of_a_sweep(swept):
     assert "8 runs: the standing queue ranges from" in said
     assert "qlen = 20p" in said
     assert "the engine said no" in said
-    assert {"class": "sortable"} in page.of("table")
+    assert any("sortable" in of.get("class", "") for of in page.of("table"))
     assert "the shortest standing queue" in said
     assert "the longest standing queue" in said
     assert len(without_vega(html).encode()) < 400_000
@@ -263,7 +263,7 @@ def test_the_page_of_a_sweep(swept):
 
 def test_the_best_of_a_sweep_is_bold(swept):
     html, _ = page_of(swept)
-    runs = html[html.index('class="sortable"') : html.index("</table>", html.index('class="sortable"'))]
+    runs = html[html.index('class="sortable') : html.index("</table>", html.index('class="sortable'))]
     assert 1 <= runs.count('class="best"') <= 16
 
 

@@ -351,15 +351,22 @@ def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
             continue
         frame = frame.select(column for column in frame.columns if frame[column].null_count() < frame.height)
         shown = frame.head(MOST_ENTITIES)
-        rows = [
-            [Cell(text.number(value) if isinstance(value, int | float) else str(value or text.NONE)) for value in row]
-            for row in shown.iter_rows()
-        ]
+        rows = [[Cell(_entry(value)) for value in row] for row in shown.iter_rows()]
         left = frame.height - shown.height
         note = f"and {left} more {name}." if left else ""
         columns = [_UNITS.get(column, column.replace("_", " ")) for column in frame.columns]
         found.append(PlainTable(columns, rows, name.capitalize(), note=note))
     return found
+
+
+def _entry(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return text.number(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value or text.NONE)
 
 
 def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from bloatlab.figures import contenders, network, palette, parts, prepare
+from bloatlab.figures import contenders, network, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.charts.goodput_delay import axes_of, pareto
 from bloatlab.figures.figure import as_figure
@@ -100,24 +100,16 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
     y = vl.field(
         "y:Q", scale=options(domain=down.domain, nice=False, zero=False), axis=options(title=title, tickCount=5)
     )
-    tints = list(palette.in_order(names).values())
-    colour = parts.colour(names, tints, field="contender", columns=columns)
-    turns = [palette.SHAPES[index // len(palette.PALETTE) % len(palette.SHAPES)] for index in range(len(names))]
-    shape = vl.field(
-        "contender:N", scale=options(domain=names, range=turns),
-        legend=options(title=None, columns=columns) if len(names) > 1 else None,
-    )  # fmt: skip
+    looks = contenders.looks(names)
+    colour, shape = looks.colour(columns=columns), looks.shape(columns=columns)
     front = both.filter("front").sort("x")
-    spots = contenders.label_spots(
-        [(across.pixel(at), down.pixel(to)) for at, to in front.select("x", "y").iter_rows()],
-        front["contender"].to_list(),
-        width,
-        HEIGHT,
-    )
-    labels = front.with_columns(
-        pl.Series("x", [across.value(left) for left, _ in spots], dtype=pl.Float64),
-        pl.Series("y", [down.value(middle) for _, middle in spots], dtype=pl.Float64),
-    )
+    tip = [
+        vl.field("contender:N"),
+        vl.field("x:Q", title=x["axis"]["title"]),
+        vl.field("low:Q", title="from (ms)"),
+        vl.field("high:Q", title="to (ms)"),
+        vl.field("y:Q", title=title),
+    ]
     bars = both.drop_nulls(["low", "high"])
     layers = []
     if not bars.is_empty():
@@ -131,11 +123,9 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
             prepare.values(front), "line", interpolate="step-after", strokeDash=[5, 4], strokeWidth=1, color=INK
         ).encode(x=x, y=y, order=vl.field("x:Q")),
         parts.drawn(prepare.values(both), "point", filled=True, size=55, opacity=1).encode(
-            x=x, y=y, color=colour, shape=shape
+            x=x, y=y, color=colour, shape=shape, tooltip=tip
         ),
-        parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
-            x=x, y=y, text=vl.field("contender:N")
-        ),
+        *contenders.named(front, across, down, x, y),
     ]
     heading = options(text=contenders.place(point)) if point else vl.UNSET
     return vl.layer(*layers, width=width, height=HEIGHT, title=heading)
