@@ -208,9 +208,12 @@ def report(directory: Stored, *, again: Flag = False) -> None:
     from bloatlab.store import Store
 
     Store(directory)
+    from bloatlab.cli.console import patience
     from bloatlab.report import make_report, page_of
 
-    print(make_report(directory) if again else page_of(directory))
+    with patience("making the page"):
+        page = make_report(directory) if again else page_of(directory)
+    print(page)
 
 
 @app.command

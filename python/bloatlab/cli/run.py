@@ -11,7 +11,7 @@ from typing import Any
 
 from bloatlab.analysis.claims import claims_of, note_claims
 from bloatlab.analysis.ranked import of_plan
-from bloatlab.cli.console import complain, console, progress_bar
+from bloatlab.cli.console import complain, console, patience, progress_bar
 from bloatlab.cli.options import Output, Points
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
@@ -138,7 +138,8 @@ def report_line(directory: Place) -> str:
         from bloatlab.report import make_report
     except ImportError as error:
         return without_page(error)
-    page = make_report(directory)
+    with patience("making the page"):
+        page = make_report(directory)
     return f"report: {page}" + (f" (and in {shown(directory)})" if is_url(directory) else "")
 
 

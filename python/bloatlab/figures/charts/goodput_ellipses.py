@@ -102,7 +102,7 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int, columns
         layers.append(
             parts.drawn(
                 prepare.values(curves.rename({"label": "contender"})), "line", strokeWidth=1.2, clip=True
-            ).encode(x=x, y=y, color=colour, order=vl.field("order:Q"), strokeDash=looks.dash())
+            ).encode(x=x, y=y, stroke=looks.stroke(), order=vl.field("order:Q"), strokeDash=looks.dash())
         )
     layers += [
         parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(
