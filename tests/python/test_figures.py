@@ -16,8 +16,8 @@ from bloatlab import figures
 from bloatlab.figures import network, registry
 from specification import colours, fields, rows, titles, units
 
-ELSEWHERE = {"downlink", "flow_sojourn"}
-"""Figures of a 5G cell and of several flows: see test_nr_dynamic_buffers.py and test_nr_rlc_figures.py."""
+ELSEWHERE = {"downlink", "flow_sojourn", "probe_rtt"}
+"""Figures of a 5G cell, of several flows and of probes: see test_nr_dynamic_buffers, test_nr_rlc_figures, test_probes."""
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name not in ELSEWHERE]
 
 

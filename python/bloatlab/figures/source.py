@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +55,31 @@ def of_run(
 
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
-    """Tables of a store over all runs: `runs`, `parameters`, `metrics`."""
-    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
+    """Tables of a store over all runs: `runs`, `parameters`, `metrics`, and `given`, the values of sweeps in their order."""
+    return {
+        "runs": store.runs(),
+        "parameters": store.parameters(),
+        "metrics": store.metrics(),
+        "given": given(store.invocations()["command"].to_list()),
+    }
+
+
+def given(commands: Sequence[str]) -> pl.DataFrame:
+    """Values of `--sweep` in the order of the commands that made a store: `name`, `value`.
+
+    Runs end in another order than they were asked for, so their own order is not that of the user.
+    """
+    rows: dict[tuple[str, str], None] = {}
+    for command in commands:
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            continue
+        for option, word in itertools.pairwise(words):
+            if option == "--sweep":
+                name, _, listed = word.partition("=")
+                rows.update(dict.fromkeys((name, value.strip()) for value in listed.split(",")))
+    return pl.DataFrame(list(rows), schema={"name": pl.String, "value": pl.String}, orient="row")
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:

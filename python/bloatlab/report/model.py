@@ -273,6 +273,7 @@ RUN_COLUMNS = {
     "srtt_ms": ("mean sRTT (ms)", "lower"),
     "delay_ms": ("queueing delay (ms)", "lower"),
     "delay_p95_ms": ("queueing delay p95 (ms)", "lower"),
+    "ping_p95_ms": ("ping RTT p95 (ms)", "lower"),
     "retransmissions": ("retransmissions", "lower"),
 }
 MOST_RUNS = 200

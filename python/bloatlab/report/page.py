@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NAME = "report.html"
 # Of a sweep these are shown for the runs picked, of a single run all.
-OF_PICKED = ("time_series", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
+OF_PICKED = ("time_series", "probe_rtt", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
 ENGINES = "engine_series"
 """The figure that every experiment has if several engines ran it."""
 MOST_COMMANDS = 6
@@ -128,6 +128,7 @@ def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFr
     done = mine.filter(status="done").select("run_id")
     own = {
         "runs": mine,
+        "given": tables["given"],
         **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics")},
     }
     swept, known = sweep.read(own), _known(name)

@@ -11,7 +11,7 @@ from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
-PANELS = ("throughput_mbps", "srtt_ms", "delay_ms", "retransmissions", "utilization")
+PANELS = ("throughput_mbps", "srtt_ms", "delay_ms", "ping_p95_ms", "retransmissions", "utilization")
 
 
 def _note(tables: network.Tables) -> str:
@@ -47,9 +47,9 @@ def comparison(tables: network.Tables, *, width: int) -> Any:
         frame = frame.filter(pl.col(axis.name) == axis.values[0])
     shown = [name for name in PANELS if prepare.has_values(frame, name)]
     # Utilisation adds nothing to throughput unless the rate varies.
-    if len(shown) == 5:
+    if {"throughput_mbps", "utilization"} <= set(shown):
         shown.remove("utilization" if frame["throughput_mbps"].null_count() < frame.height else "throughput_mbps")
-    colours = palette.assign(swept.frame["series"].unique(maintain_order=True).sort())
+    colours = palette.assign(swept.frame["series"].unique(maintain_order=True))
     names = list(colours)
     across = 1 if width < NARROW else 2
     wide = plot_width(width, across)
@@ -99,7 +99,14 @@ def _panel(
         scale=options(domain=names, range=shapes),
         legend=options(title=swept.coloured_by, columns=columns) if legend else None,
     )
-    data = prepare.values(cells.select("series", "x", "mean", "low", "high").sort("series", "x"))
+    data = prepare.values(cells.select("series", "x", "mean", "low", "high", "runs"))
+    tip = [
+        vl.field("series:N", title=swept.coloured_by or "runs"),
+        *([vl.field("x:Q" if numeric else "x:N", title=axis.title)] if axis else []),
+        vl.field("mean:Q", title=title),
+        *([vl.field("low:Q", title="lowest"), vl.field("high:Q", title="highest")] if swept.replications > 1 else []),
+        vl.field("runs:Q"),
+    ]
     layers = []
     if swept.replications > 1:
         layers.append(
@@ -110,7 +117,9 @@ def _panel(
     if numeric:
         layers.append(parts.drawn(data, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour))
     layers.append(
-        parts.drawn(data, "point", filled=True, size=50, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
+        parts.drawn(data, "point", filled=True, size=50, opacity=1).encode(
+            x=x, y=y, color=colour, shape=shape, tooltip=tip
+        )
     )
     return vl.layer(*layers, width=width, height=HEIGHT)
 

@@ -7,10 +7,12 @@ import polars as pl
 from bloatlab.figures import network, palette, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
-from bloatlab.figures.theme import options, plot_width, themed
+from bloatlab.figures.theme import INK, options, plot_width, themed
 
 HEIGHT = 320
 MARKS = 1500
+NAMED = 16
+"""Largest number of points of a sweep whose values are written beside the marks."""
 
 
 @as_figure(
@@ -37,7 +39,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     """
     swept = sweep.read(tables)
     frame = swept.frame.drop_nulls(["delay_ms", "throughput_mbps"])
-    colours = palette.assign(swept.frame["series"].unique(maintain_order=True).sort())
+    colours = palette.assign(swept.frame["series"].unique(maintain_order=True))
     names = list(colours)
     wide = plot_width(width)
     columns = parts.legend_columns(names, wide)
@@ -66,7 +68,12 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
         scale=options(domain=[bottom, 1.03 * high], zero=False, nice=False),
     )
     crowded = swept.replications >= 3
-    shown = prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps"), MARKS)
+    told, tip = sweep.tip(swept)
+    shown = prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps", *told), MARKS)
+    tip += [
+        vl.field("delay_ms:Q", title="queueing delay (ms)"),
+        vl.field("throughput_mbps:Q", title="throughput (Mbit/s)"),
+    ]
     layers = []
     if not crowded and prepare.has_values(frame, "delay_p95_ms") and frame.height <= 60:
         layers.append(
@@ -88,10 +95,30 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     size, opacity = (50, 1.0) if frame.height <= 100 else (22, 0.6)
     layers.append(
         parts.drawn(prepare.values(shown), "point", filled=True, size=size, opacity=opacity).encode(
-            x=x, y=y, color=colour, shape=shape
+            x=x, y=y, color=colour, shape=shape, tooltip=tip
         )
     )
+    places = _named(frame, swept)
+    if places.height <= NAMED:
+        # The values of the sweep beside the marks, for paper and for screens without a pointer.
+        layers.append(
+            parts.drawn(prepare.values(places), "text", dy=-9, fontSize=10, color=INK).encode(
+                x=vl.field("x:Q", scale=scale, axis=axis), y=vl.field("y:Q"), text=vl.field("text:N")
+            )
+        )
     return themed(vl.layer(*layers, width=wide, height=HEIGHT))
+
+
+def _named(frame: pl.DataFrame, swept: sweep.Sweep) -> pl.DataFrame:
+    """`x`, `y` and `text`: the values of the axes of each point of the sweep. The colour has its own legend."""
+    names = [axis.name for axis in swept.axes]
+    if not names:
+        return pl.DataFrame(schema={"x": pl.Float64, "y": pl.Float64, "text": pl.String})
+    cells = frame.group_by("series", *names, maintain_order=True)
+    means = cells.agg(pl.col("delay_ms").mean().alias("x"), pl.col("throughput_mbps").mean().alias("y"))
+    return means.select(
+        "x", "y", pl.concat_str([pl.col(name).fill_null("default") for name in names], separator=", ").alias("text")
+    )
 
 
 def _outlines(frame: pl.DataFrame, swept: sweep.Sweep, log: bool) -> list[dict[str, Any]]:
