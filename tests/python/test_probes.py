@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
+import bloatlab
 from bloatlab import figures
 from bloatlab.figures import registry, source, sweep
+from bloatlab.report import make_report
 from specification import titles, units
 
 PING = [10.0 + reply for reply in range(200)]
@@ -56,13 +60,24 @@ def test_a_sweep_has_the_rtt_of_the_ping_and_not_the_time_of_fetches() -> None:
         ("a", "probe", "ping", "p95_rtt", 42.0),
         ("a", "probe", "far", "p95_rtt", 77.0),
         ("a", "probe", "web", "p95_rtt", 900.0),
-        ("a", "probe", "web", "transactions", 3.0),
+        ("a", "probe", "web", "syn_retransmissions", 0.0),
         ("b", "probe", "web", "p95_rtt", 900.0),
-        ("b", "probe", "web", "transactions", 3.0),
+        ("b", "probe", "web", "syn_retransmissions", 0.0),
     ]
     metrics = pl.DataFrame(rows, schema=["run_id", "scope", "entity", "metric", "value"], orient="row")
     found = dict(sweep.metrics_by_run(metrics).select("run_id", "ping_p95_ms").iter_rows())
     assert found == {"a": 77.0, "b": None}
+
+
+def test_a_run_with_a_ping_and_a_web_client_has_the_rtt_of_the_ping(tmp_path: Path) -> None:
+    store = bloatlab.sweep(
+        "aqm-comparison", {"queue": ["fifo", "fq_codel"]}, stop="6s", warmup="2s", out=tmp_path / "out"
+    )
+    metrics = store.metrics()
+    ping = metrics.filter(scope="probe", entity="ping", metric="p95_rtt").select("run_id", "value").sort("run_id")
+    assert ping.height == 2
+    assert sweep.metrics_by_run(metrics).select("run_id", value="ping_p95_ms").sort("run_id").equals(ping)
+    assert "ping RTT p95 (ms)" in make_report(tmp_path / "out").read_text(encoding="utf-8")
 
 
 def test_values_are_in_the_order_of_the_command() -> None:

@@ -175,7 +175,7 @@ def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ping() -> pl.Expr:
-    """95th percentile of the RTT of the slowest ping. Probes that fetch objects count transactions and are not pings."""
-    fetches = pl.col("entity").filter((pl.col("scope") == "probe") & (pl.col("metric") == "transactions"))
+    """95th percentile of the RTT of the slowest ping. Probes that fetch objects over TCP count its SYNs and are not pings."""
+    fetches = pl.col("entity").filter((pl.col("scope") == "probe") & (pl.col("metric") == "syn_retransmissions"))
     rtts = (pl.col("scope") == "probe") & (pl.col("metric") == "p95_rtt") & ~pl.col("entity").is_in(fetches.implode())
     return pl.col("value").filter(rtts).max()

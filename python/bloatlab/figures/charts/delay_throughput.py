@@ -4,10 +4,10 @@ from typing import Any
 
 import polars as pl
 
-from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures import contenders, network, palette, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
-from bloatlab.figures.theme import INK, options, plot_width, themed
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 320
 MARKS = 1500
@@ -55,17 +55,21 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
         prepare.low(frame["delay_ms"]),
         prepare.maximum(frame["delay_ms"], frame["delay_p95_ms"]),
     )
-    scale = options(type="log" if log else "linear", reverse=True, zero=False, nice=not log, padding=20)
+    across = contenders.Axis.over(
+        pl.concat([frame["delay_ms"], frame["delay_p95_ms"].drop_nulls()]), wide, log=log, reverse=True
+    )
+    scale = options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False)
     axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format=".6~g")
     x = vl.field("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]
     low, high = prepare.low(rates), prepare.high(rates) or 1.0
     # Points need no zero on the axis, but the axis spans at least a fifth of the values.
     bottom = 0.98 * min(low, 0.8 * high) if low > 0.5 * high else 0.0
+    down = contenders.Axis(bottom, 1.03 * high, HEIGHT, reverse=True)
     y = vl.field(
         "throughput_mbps:Q",
         axis=options(title="throughput of all flows (Mbit/s)", tickCount=6),
-        scale=options(domain=[bottom, 1.03 * high], zero=False, nice=False),
+        scale=options(domain=down.domain, zero=False, nice=False),
     )
     crowded = swept.replications >= 3
     told, tip = sweep.tip(swept)
@@ -86,7 +90,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
         layers.append(
             parts.drawn(vl.Rows(values=outlines), "line", strokeWidth=1.2).encode(
                 x=vl.field("x:Q", scale=scale, axis=axis),
-                y=vl.field("y:Q"),
+                y=vl.field("y:Q", scale=y["scale"]),
                 color=colour,
                 order=vl.field("order:Q"),
                 detail=vl.field("label:N"),
@@ -101,23 +105,21 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     places = _named(frame, swept)
     if places.height <= NAMED:
         # The values of the sweep beside the marks, for paper and for screens without a pointer.
-        layers.append(
-            parts.drawn(prepare.values(places), "text", dy=-9, fontSize=10, color=INK).encode(
-                x=vl.field("x:Q", scale=scale, axis=axis), y=vl.field("y:Q"), text=vl.field("text:N")
-            )
+        layers += contenders.named(
+            places, across, down, vl.field("x:Q", scale=scale, axis=axis), vl.field("y:Q", scale=y["scale"])
         )
     return themed(vl.layer(*layers, width=wide, height=HEIGHT))
 
 
 def _named(frame: pl.DataFrame, swept: sweep.Sweep) -> pl.DataFrame:
-    """`x`, `y` and `text`: the values of the axes of each point of the sweep. The colour has its own legend."""
+    """`x`, `y` and `contender`: the values of the axes of each point of the sweep. The colour has its own legend."""
     names = [axis.name for axis in swept.axes]
     if not names:
-        return pl.DataFrame(schema={"x": pl.Float64, "y": pl.Float64, "text": pl.String})
+        return pl.DataFrame(schema={"x": pl.Float64, "y": pl.Float64, "contender": pl.String})
     cells = frame.group_by("series", *names, maintain_order=True)
     means = cells.agg(pl.col("delay_ms").mean().alias("x"), pl.col("throughput_mbps").mean().alias("y"))
     return means.select(
-        "x", "y", pl.concat_str([pl.col(name).fill_null("default") for name in names], separator=", ").alias("text")
+        "x", "y", pl.concat_str([pl.col(name).fill_null("default") for name in names], separator=", ").alias("contender")
     )
 
 
