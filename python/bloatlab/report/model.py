@@ -167,9 +167,9 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
     order = {axis.name: axis.values for axis in swept.axes}
     table = []
     for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
-        shown = order.get(name, values[name])
+        # A parameter without a value is left to the experiment.
+        shown = ["default" if value == "null" else value for value in order.get(name, values[name])]
         listed = ", ".join(shown[:12]) + (f", ... ({len(shown)} values)" if len(shown) > 12 else "")
-        listed = "default" if listed == "null" else listed
         row = [Cell(name), Cell(listed)]
         if known:
             parameter = known.get(name)
@@ -276,6 +276,13 @@ RUN_COLUMNS = {
     "ping_p95_ms": ("ping RTT p95 (ms)", "lower"),
     "retransmissions": ("retransmissions", "lower"),
 }
+TERMS = {
+    "srtt_ms": "sRTT: the RTT that the sender smooths (RFC 6298), mean over the flows.",
+    "delay_ms": "Queueing delay: the time in the queue with the longest waits, mean over its packets.",
+    "delay_p95_ms": "p95: 95 % of the packets wait at most that long.",
+    "ping_p95_ms": "Ping RTT p95: 95 % of the replies of the slowest ping took at most that long.",
+}
+"""What the headings of `RUN_COLUMNS` mean, said below the table."""
 MOST_RUNS = 200
 MOST_FILES = 200
 
@@ -324,8 +331,9 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
         for row, run_id in zip(rows, shown["run_id"].to_list(), strict=True):
             row.append(Cell(verdict.grade(queues.get(run_id)), queues.get(run_id)))
     left = frame.height - shown.height
-    note = f"{left} more runs are not shown; `bloatlab export DIR --csv` writes all." if left else ""
-    return PlainTable(columns, rows, "Runs", sortable=True, note=note)
+    notes = [f"{left} more runs are not shown; `bloatlab export DIR --csv` writes all."] if left else []
+    notes += [TERMS[name] for name in of if name in TERMS] + ([verdict.MEANING] if queues else [])
+    return PlainTable(columns, rows, "Runs", sortable=True, note=" ".join(notes))
 
 
 _UNITS = {

@@ -119,7 +119,9 @@ def _named(frame: pl.DataFrame, swept: sweep.Sweep) -> pl.DataFrame:
     cells = frame.group_by("series", *names, maintain_order=True)
     means = cells.agg(pl.col("delay_ms").mean().alias("x"), pl.col("throughput_mbps").mean().alias("y"))
     return means.select(
-        "x", "y", pl.concat_str([pl.col(name).fill_null("default") for name in names], separator=", ").alias("contender")
+        "x",
+        "y",
+        pl.concat_str([pl.col(name).fill_null("default") for name in names], separator=", ").alias("contender"),
     )
 
 
