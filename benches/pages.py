@@ -46,6 +46,8 @@ def _one(name: str, quick: bool) -> dict[str, Any]:
         "runs_s": runs.wall,
         "page_s": page_s,
         "share": page_s / runs.wall,
+        # The machine's other work changes this ratio little.
+        "cpu_share": max(0.0, made.cpu - read.cpu) / runs.cpu,
         "missed": page_s > max(AIM_S, AIM_SHARE * runs.wall),
         "pages": len(sizes),
         "largest_mb": max(sizes) / 1e6,

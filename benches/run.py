@@ -180,7 +180,7 @@ def page_table(rows: list[dict[str, Any]]) -> Table:
         caption=f"!: the page takes more than a third of the time of the runs, and more than {pages.AIM_S:g} s",
     )
     table.add_column("experiment", no_wrap=True)
-    for heading in ("runs (s)", "page (s)", "page / runs", "pages", "largest (MB)"):
+    for heading in ("runs (s)", "page (s)", "page / runs", "of the CPU time", "pages", "largest (MB)"):
         table.add_column(heading, justify="right")
     for one in rows:
         missed = " !" if one["missed"] else ""
@@ -189,6 +189,7 @@ def page_table(rows: list[dict[str, Any]]) -> Table:
             f"{one['runs_s']:.2f}",
             f"{one['page_s']:.2f}{missed}",
             f"{one['share']:.2f}",
+            f"{one['cpu_share']:.2f}",
             str(one["pages"]),
             f"{one['largest_mb']:.1f}",
         )

@@ -207,6 +207,8 @@ def label_spots(
                 left, middle = x + dx, y + dy
                 box = (left, middle - LINE / 2, left + wide, middle + LINE / 2)
                 inside = box[0] >= 0 and box[2] <= width + 40 and box[1] >= 0 and box[3] <= height
+                if best is not None and (best[0] == 0 or not inside):
+                    continue
                 cost = sum(_overlap(box, other) for other in taken) + (0 if inside else 1e6)
                 if best is None or cost < best[0]:
                     best = (cost, (left, middle))
