@@ -106,3 +106,48 @@ def test_a_damaged_figure_says_so_and_the_others_are_drawn(browser, page, tmp_pa
     browser.evaluate(f"Promise.all({SHOWN}.map(draw))")
     assert browser.evaluate(f"{SHOWN}.filter({DRAWN}).length") == 5
     assert browser.evaluate("places.filter((place) => place.textContent.includes('cannot be drawn')).length") == 1
+
+
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory):
+    tables = synthetic.run_tables(stop=0.5)
+    runs = [
+        (f"{cca}{queue:08x}", {"cca": cca, "qlen": f"{queue}p", "a-rather-long-name": f"{queue}"}, 1, tables)
+        for cca in ("newreno", "cubic")
+        for queue in range(1, 21)
+    ]
+    return make_report(synthetic.write_store(tmp_path_factory.mktemp("long"), runs))
+
+
+RUNS = "[...document.querySelectorAll('.scroll')].find((of) => of.ariaLabel === 'Runs')"
+ROWS = f"[...{RUNS}.querySelectorAll('tbody tr')]"
+
+
+def test_a_long_table_counts_the_rows_that_it_folds(browser, long_page):
+    browser.open(long_page)
+    seen = f"{ROWS}.filter((row) => row.offsetParent !== null).length"
+    assert browser.evaluate(f"{ROWS}.length") == 40
+    assert browser.evaluate(seen) == 20
+    assert browser.evaluate(f"{RUNS}.nextElementSibling.textContent") == "20 more rows: show all"
+    # Sorted anew, the first twenty are those of the new order.
+    browser.evaluate(f"{RUNS}.querySelectorAll('thead button')[1].click()")
+    assert browser.evaluate(seen) == 20
+    assert browser.evaluate(f"{ROWS}.slice(0, 20).every((row) => row.offsetParent !== null)")
+    browser.evaluate(f"{RUNS}.nextElementSibling.click()")
+    assert browser.evaluate(seen) == 40
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_no_column_is_cut(browser, long_page, width):
+    browser.open(long_page, width)
+    wide = "[...document.querySelectorAll('.scroll')].filter((of) => of.scrollWidth > of.clientWidth + 1)"
+    assert browser.evaluate(f"{wide}.map((of) => of.ariaLabel)") == []
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_table_that_does_not_fit_says_how_many_columns_are_beyond(browser, long_page):
+    browser.open(long_page, 900)
+    browser.evaluate(f"{RUNS}.style.width = '300px'")
+    browser.until("[...document.querySelectorAll('.cut')].some((of) => !of.hidden)")
+    said = browser.evaluate("[...document.querySelectorAll('.cut')].find((of) => !of.hidden).textContent")
+    assert re.fullmatch(r"\d+ more columns to the right: scroll the table", said)
