@@ -290,32 +290,34 @@ def export(
 
 @app.command
 def tc(
-    file: Path | None = None,
+    name: str | None = None,
     *,
-    experiment: str | None = None,
     set_: Set = [],  # noqa: B006
     queue: str | None = None,
-    dev: str = "eth0",
+    as_: Annotated[str, Parameter(name="--as")] = "tc",
+    dev: Annotated[list[str], Parameter(negative=())] = [],  # noqa: B006
     box: str | None = None,
     all_: Annotated[bool, Parameter(name="--all", negative=(), show_default=False)] = False,
     sysctl: Flag = False,
 ) -> None:
-    """Prints the commands that set up a queue on Linux, one per line.
+    """Prints the set-up of a scenario for Linux or another tool, or the commands for one queue (docs/tc.md).
 
     Args:
-        file: A scenario. Prints the queue of its bottleneck.
-        experiment: An experiment. Prints the queue of its bottleneck.
-        set_: Value of a parameter, or at a dotted path into FILE, such as dumbbell.queue="codel target 10ms".
+        name: A scenario file or an experiment. Prints shapers, queues and delays of its whole path.
+        set_: Value of a parameter, or at a dotted path into the file, such as dumbbell.queue="codel target 10ms".
             Repeatable.
-        queue: A queue: its name, a table, or a queue as tc writes it, such as "fq_codel limit 5000".
-        dev: The network device.
-        box: Print the queue of this link [default: bottleneck].
+        queue: Instead of NAME a queue: its name, a table, or as tc writes it, such as "fq_codel limit 5000".
+        as_: tc (commands), sqm (a section of OpenWrt's /etc/config/sqm), mininet or nest (a Python script), or ns3
+            (lines of C++).
+        dev: The network device of the bottleneck or of --queue [default: eth0 for one queue, r0-r1 and so on for a
+            path]. LINK=DEVICE names the device of another link. Repeatable.
+        box: Print only the queue of this link.
         all_: Print every option, including those at tc's defaults.
         sysctl: Also print the commands for the TCP connections of the flows: modules, sysctls and settings of the device.
     """
     from bloatlab.cli.tc import commands
 
-    for line in commands(file, experiment, set_, queue, dev, box, all_words=all_, sysctl=sysctl):
+    for line in commands(name, set_, queue, dev, box, as_, all_words=all_, sysctl=sysctl):
         print(line)
 
 
