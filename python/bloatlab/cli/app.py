@@ -11,6 +11,7 @@ from cyclopts import App, Parameter
 
 from bloatlab.cli import analysis_app
 from bloatlab.cli.calc_app import calc
+from bloatlab.cli.check_app import check
 from bloatlab.cli.lab_app import lab
 from bloatlab.cli.options import (
     OUTPUT,
@@ -50,6 +51,7 @@ app = App(
 app.command(trace)
 analysis_app.add_to(app)
 app.command(calc)
+app.command(check)
 app.command(store)
 app.command(runs)
 app.command(shell, usage=USAGE)
