@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli import analysis_app
+from bloatlab.cli import analysis_app, completers, guide, help_app
 from bloatlab.cli.calc_app import calc
 from bloatlab.cli.check_app import check
 from bloatlab.cli.lab_app import lab
@@ -19,10 +19,13 @@ from bloatlab.cli.options import (
     RUNNING,
     AllowPlugins,
     EngineName,
+    ExperimentName,
     Flag,
-    Out,
+    OutDirectoryOrFile,
+    OutFile,
     Output,
     Points,
+    RunId,
     Running,
     Set,
     Stored,
@@ -44,6 +47,7 @@ app = App(
     name="bloatlab",
     help="A bufferbloat laboratory: describe a bottleneck once, simulate it, sweep it, and read the answer.",
     version=_version,
+    version_flags=("--version", "-V"),
     suppress_keyboard_interrupt=False,
 )
 
@@ -59,37 +63,45 @@ app.command(lab)
 
 
 @app.command(name="list")
-def list_() -> None:
-    """Lists the experiments."""
+def list_(*, json: Flag = False) -> None:
+    """Lists the experiments in groups.
+
+    Args:
+        json: Print one JSON object and nothing else.
+    """
     from bloatlab.cli.show import show_catalogue
 
-    show_catalogue()
+    show_catalogue(as_json=json)
 
 
 @app.command
-def show(name: str) -> None:
-    """Shows an experiment: parameters with defaults, units and allowed values, and the published values of its source.
+def show(name: ExperimentName, *, json: Flag = False) -> None:
+    """Shows an experiment: its parameters, published values and figures.
+
+    Each parameter has its default, unit and allowed values. `bloatlab reproduce NAME` compares the published values.
 
     Args:
         name: The experiment.
+        json: Print one JSON object and nothing else.
     """
     from bloatlab.cli.show import show_experiment
 
-    show_experiment(name)
+    show_experiment(name, as_json=json)
 
 
 @app.command
 def run(
-    name: str,
+    name: ExperimentName,
     *,
     points: Points = POINTS,
     output: Output = OUTPUT,
     running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
-    """Runs an experiment. Stored runs are read instead of made again, so the same command resumes after a stop.
+    """Runs an experiment.
 
-    With an engine that is not reproducible, each command adds a repetition of every run.
+    Stored runs are read instead of made again, so the same command resumes after a stop. With an engine that is not
+    reproducible, each command adds a repetition of every run.
 
     Args:
         name: The experiment.
@@ -119,7 +131,9 @@ def simulate(
     running: Running = RUNNING,
     allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Runs your own scenario, a TOML or JSON file. `bloatlab schema` lists its keys.
+    """Runs your own scenario, a TOML or JSON file.
+
+    `bloatlab schema` lists its keys, and docs/scenario.md explains them. Stored runs are read instead of made again.
 
     Args:
         file: The scenario.
@@ -153,9 +167,9 @@ def sweep_(
     dry_run: Flag = False,
     allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Makes the runs of a plan (docs/sweeps.md). The same command resumes after a stop.
+    """Makes the runs of a plan (docs/sweeps.md).
 
-    A plan is a TOML file, or a Python program, which this command executes.
+    A plan is a TOML file, or a Python program, which this command executes. The same command resumes after a stop.
 
     Args:
         file: The plan.
@@ -178,14 +192,16 @@ def sweep_(
 
 @app.command
 def reproduce(
-    name: str,
+    name: ExperimentName,
     *,
     set_: Set = [],  # noqa: B006
     output: Output = OUTPUT,
     running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
-    """Runs the set-up of the source and compares each published value with ours. The exit code is 1 if a claim fails.
+    """Runs the set-up of the source and compares published values with ours.
+
+    The exit code is 1 if a claim fails.
 
     Args:
         name: The experiment.
@@ -201,7 +217,9 @@ def reproduce(
 
 @app.command
 def report(directory: Stored, *, again: Flag = False) -> None:
-    """Prints the path of the HTML page of a results directory. Makes the page if the results or bloatlab have changed.
+    """Prints the path of the HTML page of a results directory.
+
+    Makes the page if the results or bloatlab have changed.
 
     Args:
         directory: Results directory, or its URL.
@@ -218,24 +236,41 @@ def report(directory: Stored, *, again: Flag = False) -> None:
 @app.command
 def figure(
     directory: Stored,
-    name: str,
+    name: Annotated[str | None, Parameter(completer=completers.figures)] = None,
     *,
-    out: Annotated[Path, Parameter(name=["-o", "--out"])],
-    run: str | None = None,
+    out: OutFile = None,
+    run: RunId = None,
+    json: Flag = False,
     engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
-    """Saves one figure of a results directory.
+    """Saves one figure of a results directory, or lists its figures.
+
+    Without NAME, it lists the figures that can be drawn.
 
     Args:
         directory: Results directory, or its URL.
         name: Name of the figure.
-        out: File to write: .svg, .png, .pdf, .html or .json.
+        out: File to write: .svg, .png, .pdf, .html or .json. Needed with NAME.
+        json: Print the list as one JSON object and nothing else.
         run: First digits of the run_id of the run to draw [default: the first run].
         engine: Engine that made the run, if it is not built in. It is needed if series were not kept and the
             run is made again.
         allow_plugins: Import the plugins that the run names, if series were not kept and the run is made again.
     """
+    from bloatlab.errors import ParameterError
+
+    if name is None:
+        from bloatlab.cli.show import show_figures
+
+        if out is not None:
+            raise ParameterError("figure: --out needs the name of a figure; without --out, its figures are listed")
+        show_figures(directory, run, as_json=json)
+        return
+    if out is None or json:
+        raise ParameterError(
+            f"figure: {name} needs --out FILE, such as -o {name}.svg; --json is for the list of figures"
+        )
     from bloatlab.cli.figure import save_figure
 
     print(save_figure(directory, name, out, run, engine=engine, allow_plugins=allow_plugins))
@@ -247,15 +282,17 @@ def export(
     *,
     csv: Flag = False,
     parquet: Flag = False,
-    pcap: Annotated[str | None, Parameter(metavar="RUN")] = None,
+    pcap: RunId = None,
     link: str | None = None,
     summary: Flag = False,
     bootstrap: Flag = False,
-    out: Out = None,
+    out: OutDirectoryOrFile = None,
     engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
-    """Writes the tables of all runs as CSV or Parquet, or the packets of one run as a pcap, and prints the paths.
+    """Writes tables as CSV or Parquet, or packets as a pcap.
+
+    Prints the paths of the files. Tables are those of all runs, packets those of one run.
 
     Args:
         directory: Results directory, or its URL.
@@ -292,10 +329,10 @@ def export(
 
 @app.command
 def tc(
-    name: str | None = None,
+    name: Annotated[str | None, Parameter(completer=completers.targets)] = None,
     *,
     set_: Set = [],  # noqa: B006
-    queue: str | None = None,
+    queue: Annotated[str | None, Parameter(completer=completers.queues)] = None,
     as_: Annotated[str, Parameter(name="--as")] = "tc",
     dev: Annotated[list[str], Parameter(negative=())] = [],  # noqa: B006
     box: str | None = None,
@@ -325,7 +362,9 @@ def tc(
 
 @app.command
 def engines(*, json: Flag = False) -> None:
-    """Lists the engines: whether each runs on this machine, and if not, why and what to do about it.
+    """Lists the engines, and whether each runs on this machine.
+
+    For an engine that does not run, it says why, and what to do about it.
 
     Args:
         json: Print one JSON object and nothing else.
@@ -344,13 +383,17 @@ def schema() -> None:
 
 
 @app.command
-def algorithms(*names: str, json: Flag = False) -> None:
-    """Lists all queues and congestion controls, or shows the parameters of some.
+def algorithms(*names: Annotated[str, Parameter(completer=completers.algorithms)], json: Flag = False) -> None:
+    """Lists queues and congestion controls, or shows parameters.
 
     Args:
         names: Algorithms whose parameters to show.
-        json: Print JSON.
+        json: Print one JSON object and nothing else.
     """
     from bloatlab.cli.show import show_algorithms
 
     show_algorithms(names, as_json=json)
+
+
+help_app.add_to(app)
+guide.add_to(app)

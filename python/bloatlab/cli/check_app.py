@@ -22,9 +22,10 @@ def check(
     running: Running = RUNNING,
     allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Runs scenarios or plans and judges their expectations, `[[expect]]` (docs/check.md).
+    """Runs scenarios or plans and judges their expectations (docs/check.md).
 
-    Every expectation must hold in every run. The exit code is 1 if one fails, and 2 for bad input. Stored runs are read.
+    A file states them as `[[expect]]`. Every expectation must hold in every run. The exit code is 1 if one fails, and 2
+    for bad input. Stored runs are read.
 
     Args:
         file: A scenario or a plan. Several files may follow.

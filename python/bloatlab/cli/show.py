@@ -1,4 +1,4 @@
-"""`list`, `show`, `algorithms`."""
+"""`list`, `show`, `algorithms`, and the figures of a results directory."""
 
 from __future__ import annotations
 
@@ -12,29 +12,125 @@ from bloatlab import language
 from bloatlab.cli.console import console
 from bloatlab.errors import unknown
 from bloatlab.experiments import CATALOGUE, get
+from bloatlab.experiments.base import Experiment, plain
+from bloatlab.experiments.groups import grouped
+from bloatlab.store import Store
+from bloatlab.store.remote import Place, shown
+from bloatlab.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def show_catalogue() -> None:
-    """Name and title of every experiment."""
-    from rich.table import Table
+def show_catalogue(*, as_json: bool) -> None:
+    """Prints name and title of every experiment, in groups. Experiments of installed packages are not imported."""
+    groups, installed = grouped(CATALOGUE), CATALOGUE.installed()
+    if as_json:
+        listed = [
+            {"name": name, "group": title, "title": CATALOGUE[name].title, "summary": CATALOGUE[name].summary}
+            for title, names in groups.items()
+            for name in names
+        ]
+        sys.stdout.write(json.dumps({"experiments": listed, "installed": installed}) + "\n")
+        return
+    for title, names in groups.items():
+        print(f"{title}:")
+        width = max(map(len, names))
+        for name in names:
+            print(f"  {name:{width}}  {CATALOGUE[name].title}")
+        print()
+    if installed:
+        print("Of installed packages:")
+        for name in installed:
+            print(f"  {visible(name)}")
+        print()
+    print("`bloatlab show NAME` describes an experiment, `bloatlab run NAME` runs it.")
 
-    table = Table("experiment", "what it shows")
-    for name, experiment in sorted(CATALOGUE.items()):
-        table.add_row(name, f"{experiment.title}. {experiment.summary}")
-    for name in CATALOGUE.installed():
-        table.add_row(name, "of an installed package; `bloatlab show NAME` describes it")
-    console().print(table)
+
+def show_figures(place: Place, run_id: str | None, *, as_json: bool) -> None:
+    """Prints the figures that can be drawn of a results directory.
+
+    Args:
+        place: Results directory, or its URL.
+        run_id: Run for the figures that show one run; absent: the first.
+        as_json: Print JSON.
+
+    Raises:
+        StoreError: There is no finished run.
+    """
+    from bloatlab.cli.figure import first_run
+    from bloatlab.figures import REGISTRY, of_run, of_runs
+
+    store = Store(place)
+    one, all_ = of_run(store, run_id or first_run(store)), of_runs(store)
+    drawn = [of for of in REGISTRY.values() if of.applicable(all_ if of.of_runs else one)]
+    if as_json:
+        listed = [
+            {"name": of.name, "title": of.title, "of": "runs" if of.of_runs else "run", "caption": of.caption}
+            for of in drawn
+        ]
+        sys.stdout.write(json.dumps({"figures": listed}) + "\n")
+        return
+    width = max((len(of.name) for of in drawn), default=0)
+    for title, of_runs_ in (("Of one run (--run RUN)", False), ("Of all runs", True)):
+        print(f"{title}:")
+        for of in (figure for figure in drawn if figure.of_runs is of_runs_):
+            print(f"  {of.name:{width}}  {of.title}")
+        print()
+    print(f"bloatlab figure {shown(place)} NAME -o NAME.svg saves one.")
 
 
-def show_experiment(name: str) -> None:
+def show_experiment(name: str, *, as_json: bool) -> None:
     """Parameters, claims and figures of one experiment."""
+    experiment = get(name, may_import=True)
+    if as_json:
+        sys.stdout.write(json.dumps(_described(experiment)) + "\n")
+    else:
+        _print_experiment(experiment)
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    """An experiment as JSON."""
+    defaults = experiment.resolve({})
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "summary": experiment.summary,
+        "source": experiment.source,
+        "parameters": [
+            {
+                "name": of.name,
+                "default": plain(defaults[of.name]),
+                "unit": of.unit,
+                "allowed": of.allowed,
+                "published": plain(of.published),
+                "meaning": of.help,
+            }
+            for of in experiment.parameters
+        ],
+        "claims": [
+            {
+                "name": claim.name,
+                "published": claim.published,
+                "bound": claim.bound or None,
+                "unit": claim.unit,
+                "tolerance": claim.tolerance,
+                "needs": claim.needs or None,
+                "source": claim.source,
+            }
+            for claim in (*experiment.claims, *experiment.comparison)
+        ],
+        "axes": {name: [plain(value) for value in values] for name, values in experiment.axes().items()},
+        "replications": experiment.replications,
+        "measures": dict(experiment.measures),
+        "figures": list(experiment.figures),
+    }
+
+
+def _print_experiment(experiment: Experiment) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    experiment = get(name, may_import=True)
     out = console()
     out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"), soft_wrap=True)
     out.print(experiment.summary, soft_wrap=True)

@@ -15,7 +15,7 @@ class Bulk(Rfc7928):
     """Long flows of one kind at three levels of congestion."""
 
     name = "rfc7928-bulk"
-    title = "Long flows at mild, medium and heavy congestion"
+    title = "Long flows at mild to heavy congestion"
     summary = (
         "TCP-friendly flows with the same initial window keep the bottleneck busy: how long is the delay of each "
         "queue, how many packets are lost, and do flows lose packets together?"
@@ -37,7 +37,7 @@ class InitialWindow(Rfc7928):
     """A long flow, and short flows with an initial window of 3 or 10."""
 
     name = "rfc7928-initial-congestion-window"
-    title = "Short flows that start with 3 or 10 segments"
+    title = "Short flows that start at 3 or 10 segments"
     summary = (
         "One long flow keeps the queue in its steady state, and short flows of 50 segments start one after the other. "
         "How long do they take with a small initial window, and with one that is a burst?"
