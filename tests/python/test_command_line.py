@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import shutil
@@ -11,10 +12,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from bloatlab import cli
 from bloatlab.analysis.readings import reading
-from bloatlab.cli import guide
+from bloatlab.cli import guide, show
 from bloatlab.cli.app import app
 from bloatlab.cli.shell_app import with_separator
 from bloatlab.experiments import CATALOGUE, get
@@ -152,6 +154,20 @@ def test_show_of_every_experiment_is_json(capsys: pytest.CaptureFixture[str]) ->
         assert len(document["claims"]) == len((*experiment.claims, *experiment.comparison))
 
 
+def test_show_is_readable_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    monkeypatch.setattr(show, "console", lambda: Console(file=out, width=WIDTH, markup=False, highlight=False))
+    for name, experiment in CATALOGUE.items():
+        out.seek(out.truncate(0))
+        show.show_experiment(name, as_json=False)
+        lines = out.getvalue().splitlines()
+        assert max(map(len, lines)) <= WIDTH
+        assert not any("…" in line for line in lines)
+        words = " ".join(line.strip("│┃ ") for line in lines)
+        assert all(parameter.name in words for parameter in experiment.parameters)
+        assert all(claim.published_text in words for claim in experiment.claims)
+
+
 def test_experiments_are_listed_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
     groups = grouped(CATALOGUE)
     assert OTHERS not in groups
@@ -172,7 +188,7 @@ def test_experiments_are_listed_in_groups(capsys: pytest.CaptureFixture[str]) ->
 def test_a_store_problem_is_in_json_and_is_repaired(capsys: pytest.CaptureFixture[str]) -> None:
     simulate(Path("store"))
     capsys.readouterr()
-    next(Path("store").glob("parts/*/*.parquet")).unlink()
+    next(Path("store").glob("parts/*/metrics.parquet")).unlink()
     code, out, err = run(capsys, "store", "check", "store", "--json")
     assert (code, err) == (1, "")
     assert len(json.loads(out)["problems"]) == 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bloatlab import language
 from bloatlab.cli.console import console
 from bloatlab.errors import unknown
-from bloatlab.experiments import CATALOGUE, get
+from bloatlab.experiments import CATALOGUE, Parameter, get
 from bloatlab.experiments.base import Experiment, plain
 from bloatlab.experiments.groups import grouped
 from bloatlab.store import Store
@@ -20,6 +20,9 @@ from bloatlab.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+MOST_OF_DEFAULT = 20
+"""Most columns of a default; longer ones are folded."""
 
 
 def show_catalogue(*, as_json: bool) -> None:
@@ -132,23 +135,20 @@ def _print_experiment(experiment: Experiment) -> None:
     from rich.text import Text
 
     out = console()
-    out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"), soft_wrap=True)
-    out.print(experiment.summary, soft_wrap=True)
-    out.print(f"source: {experiment.source}", soft_wrap=True)
+    out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"))
+    out.print(experiment.summary)
+    out.print(f"source: {experiment.source}")
     table = Table(title="parameters (bloatlab run NAME --set key=value)")
     table.add_column("parameter", no_wrap=True)
-    table.add_column("default", no_wrap=True)
-    for heading in ("unit", "allowed", "published", "meaning"):
-        table.add_column(heading)
+    table.add_column("default", overflow="fold", max_width=MOST_OF_DEFAULT)
+    table.add_column("meaning", overflow="fold")
     defaults = experiment.resolve({})
     for parameter in experiment.parameters:
-        published = "" if parameter.published is None else _text(parameter.published)
-        default = _text(defaults[parameter.name])
-        table.add_row(parameter.name, default, parameter.unit, parameter.allowed, published, parameter.help)
+        table.add_row(parameter.name, _text(defaults[parameter.name]), "\n".join(_meaning(parameter)))
     out.print(table)
     if experiment.claims:
         claims = Table(title="published values (bloatlab reproduce NAME)")
-        claims.add_column("claim" if experiment.cases else "metric", no_wrap=not experiment.cases)
+        claims.add_column("claim" if experiment.cases else "metric", overflow="fold")
         claims.add_column("published", justify="right")
         claims.add_column("unit")
         claims.add_column("tolerance", justify="right")
@@ -159,8 +159,17 @@ def _print_experiment(experiment: Experiment) -> None:
         out.print(claims)
     if axes := experiment.axes():
         times = f", {experiment.replications} runs per point" if experiment.replications > 1 else ""
-        out.print(f"swept unless set: {', '.join(axes)}{times}", soft_wrap=True)
-    out.print(f"figures: {', '.join(experiment.figures)}", soft_wrap=True)
+        out.print(f"swept unless set: {', '.join(axes)}{times}")
+    out.print(f"figures: {', '.join(experiment.figures)}")
+
+
+def _meaning(parameter: Parameter) -> Iterator[str]:
+    """What a parameter is, what is allowed, and the value of the source."""
+    yield parameter.help
+    unit = f"; unit: {parameter.unit}" if parameter.unit else ""
+    yield f"allowed: {parameter.allowed}{unit}"
+    if parameter.published is not None:
+        yield f"published: {_text(parameter.published)}"
 
 
 def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
