@@ -368,6 +368,32 @@ def test_junit_without_files_is_a_document() -> None:
     _require_junit(ElementTree.fromstring(junit_document([empty])))
 
 
+@needs_engine
+def test_an_interrupted_check_does_not_hold(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bloatlab.sweeps.threads.Threads.run", interrupt)
+    file = file_with('[[expect]]\nmetric = "link.drops"\nat_least = 0\n')
+    assert not prepare(file, RunSettings()).check(RunSettings()).holds
+    code, _, err = run(capsys, "check", str(file))
+    assert code == 130
+    assert "Resume with: " in err
+
+
+@needs_engine
+def test_a_plan_in_python(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("plan.py").write_text(
+        f"import bloatlab\nplan = bloatlab.Plan(scenario={DOCUMENT!r}, keep='measures', "
+        "expect=[{'metric': 'link.drops', 'at_least': 0}])\n"
+    )
+    code, out, err = run(capsys, "check", "plan.py", "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["files"][0]["expectations"][0]["metric"] == "link.drops"
+
+
 def test_numbers_have_four_digits() -> None:
     assert [number(value, "ms") for value in (0.0, 2.0, 27.3149, 0.0123456, 12345.6)] == [
         "0 ms", "2 ms", "27.31 ms", "0.01235 ms", "12346 ms",

@@ -98,6 +98,9 @@ def test_the_list_of_commands_is_in_groups(capsys: pytest.CaptureFixture[str]) -
 def test_help_of_an_unknown_command_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "help", "rnu") == (2, "", "bloatlab: unknown command `rnu` (did you mean `run`?)\n")
     assert run(capsys, "help", "trace", "mke") == (2, "", "bloatlab: unknown command `mke` (did you mean `make`?)\n")
+    assert run(capsys, "run", "--nothing")[2].endswith("(bloatlab help run)\n")
+    assert run(capsys, "trace", "make")[2].endswith("(bloatlab help trace make)\n")
+    assert run(capsys, "rnu")[2].endswith("(bloatlab help)\n")
     assert run(capsys, "-V") == (0, f"bloatlab {version('bloatlab')}\n", "")
     assert run(capsys, "--version") == run(capsys, "-V")
 

@@ -28,7 +28,7 @@ def check(
     for bad input. Stored runs are read.
 
     Args:
-        file: A scenario or a plan. Several files may follow.
+        file: A scenario or a plan; a plan in Python is executed. Several files may follow.
         files: More files.
         set_: Value at a dotted path into the scenario, or of a parameter of the plan's experiment. Repeatable.
         replications: Runs of each point [default: 1, or those of the plan].

@@ -36,8 +36,8 @@ class Checked:
 
     @property
     def holds(self) -> bool:
-        """Whether every expectation holds."""
-        return all(judged.holds for judged in self.judged)
+        """Whether every expectation holds; not if the runs were interrupted."""
+        return not self.summary.interrupted and all(judged.holds for judged in self.judged)
 
 
 @dataclass(frozen=True)
