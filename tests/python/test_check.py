@@ -384,6 +384,16 @@ def test_an_interrupted_check_does_not_hold(
 
 
 @needs_engine
+def test_a_scenario_of_builders_has_expectations() -> None:
+    network = bl.scenario.dumbbell("1Mbit/s", "10ms")
+    built = bl.scenario.document(
+        network, [bl.scenario.flow()], duration="1s", expect=[{"metric": "link.drops", "at_least": 0}]
+    )
+    assert [of.title for of in read(built["expect"])] == ["link.drops at least 0"]
+    assert bl.run(built).digest == bl.run(bl.scenario.document(network, [bl.scenario.flow()], duration="1s")).digest
+
+
+@needs_engine
 def test_a_plan_in_python(capsys: pytest.CaptureFixture[str]) -> None:
     Path("plan.py").write_text(
         f"import bloatlab\nplan = bloatlab.Plan(scenario={DOCUMENT!r}, keep='measures', "
