@@ -82,8 +82,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "tc": (
         'tc --queue "fq_codel limit 5000 target 10ms" --dev eth0',
-        "tc mine.toml --set dumbbell.queue=cake",
-        "tc --experiment deep-buffers --sysctl",
+        "tc mine.toml --set dumbbell.queue=cake --dev eth1",
+        "tc home-router --as mininet",
     ),
     "trace formats": ("trace formats", "trace formats --json"),
     "trace make": (
