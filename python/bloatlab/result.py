@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.errors import StoreError, unknown
+from bloatlab.judges.run import BINS, PROBES, of_run
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.tables import Table
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable, Engine, Outcome
+    from bloatlab.judges import Verdict
 
 Metrics = dict[str, dict[str, float]]
 
@@ -101,6 +103,31 @@ class Result:
         if name not in self._tables:
             self._tables[name] = Table(self._load(name))
         return self._tables[name]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Grade, RPM, QoO and voice MOS of the run: `grade`, `sentence`, `numbers`, and `judges` with version and inputs.
+
+        A score whose input was not measured says in `needs` what is missing.
+        """
+        return of_run(
+            {"flow_metrics": self.flow_metrics, "link_metrics": self.link_metrics, "probe_metrics": self.probe_metrics},
+            self.scenario,
+            self._rows("probes", PROBES),
+            self._rows("histograms", BINS, scope="probe", quantity="rtt"),
+        )
+
+    def _rows(self, name: str, columns: Sequence[str], **where: str) -> list[Any]:
+        """Rows of a table with these columns. None if it was not kept and cannot be made again."""
+        try:
+            table = self.table(name).to_polars()
+        except StoreError:
+            return []
+        if not {*columns, *where} <= set(table.columns):
+            return []
+        for column, value in where.items():
+            table = table.filter(table[column].cast(str) == value)
+        return table.select(columns).rows()
 
     @property
     def flows(self) -> Table:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.finding import Finding
     from bloatlab.figures.sweep import Sweep
+    from bloatlab.judges import Verdict as Scores
 
 
 @dataclass
@@ -61,6 +62,7 @@ class RunView:
     lab: str
     """Link that opens it in the lab; empty: none."""
     verdict: Verdict
+    scores: Scores
     tables: list[PlainTable] = field(default_factory=list)
     metrics: list[MetricTable] = field(default_factory=list)
     figures: list[Drawn] = field(default_factory=list)

@@ -18,6 +18,7 @@ from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.figures.policy import policy
+from bloatlab.judges import MEANINGS
 from bloatlab.metrics import definitions
 from bloatlab.report import current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
@@ -230,6 +231,7 @@ def _run(
     from bloatlab.figures import source
 
     tables = source.of_run(store, run_id)
+    result = store.run(run_id)
     only = OF_PICKED if swept.frame.height > 1 else None
     return model.RunView(
         run_id=run_id,
@@ -238,7 +240,8 @@ def _run(
         why=why,
         lab=lab.links.get(run_id, ""),
         verdict=verdict.of_run(tables, metrics),
-        tables=[*model.entities(tables), *model.on_linux(store.run(run_id).scenario)],
+        scores=result.verdict,
+        tables=[*model.entities(tables), *model.on_linux(result.scenario)],
         metrics=metric_tables.tables(metrics, definitions()),
         figures=_figures(renderer, tables, f"{anchor}-", of_runs=False, only=only),
     )
@@ -364,7 +367,12 @@ def _template(name: str) -> jinja2.Template:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
     )
     script, style = (loader.get_source(environment, part)[0] for part in ("page.js", "style.css"))
-    environment.globals |= {"policy": policy([script], [style]), "script": Markup(script), "style": Markup(style)}
+    environment.globals |= {
+        "meanings": MEANINGS,
+        "policy": policy([script], [style]),
+        "script": Markup(script),
+        "style": Markup(style),
+    }
     return environment.get_template(name)
 
 

@@ -7,11 +7,21 @@ import polars as pl
 from bloatlab.experiments.ranking import Ranking
 from bloatlab.figures import network, prepare
 from bloatlab.figures.sweep import Sweep, metrics_by_run
+from bloatlab.judges.grade import MEANING, grade
 from bloatlab.report import text
 
-# RTT increase under load, ms: the grades of the public bufferbloat tests.
-GRADES = ((5.0, "A+"), (30.0, "A"), (60.0, "B"), (200.0, "C"), (400.0, "D"))
-MEANING = "Grades by RTT increase: A+ below 5 ms, A below 30 ms, B below 60 ms, C below 200 ms, D below 400 ms, else F."
+__all__ = [
+    "MEANING",
+    "Verdict",
+    "carried_mbps",
+    "grade",
+    "label",
+    "of_places",
+    "of_ranking",
+    "of_run",
+    "of_sweep",
+    "waiting",
+]
 
 
 @dataclass(frozen=True)
@@ -27,13 +37,6 @@ class Verdict:
     grade: str
     sentence: str
     numbers: list[tuple[str, str]]
-
-
-def grade(increase_ms: float | None) -> str:
-    """The grade of an RTT increase in ms. Empty without a value."""
-    if increase_ms is None:
-        return ""
-    return next((name for limit, name in GRADES if increase_ms < limit), "F")
 
 
 def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:

@@ -1,0 +1,48 @@
+"""The verdicts of stored runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.judges import Verdict
+from bloatlab.judges.run import BINS, PROBES, of_run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from bloatlab.store import Store
+
+
+def verdicts(store: Store, run_ids: Sequence[str], metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, Verdict]:
+    """The verdict of each run, from what is stored of it. Nothing is simulated again.
+
+    Args:
+        store: The results.
+        run_ids: The runs.
+        metrics: Their metrics in the form of `--json`.
+    """
+    import polars as pl
+
+    probes = _rows(store.table("probes", run_ids), PROBES)
+    histograms = store.table("histograms", run_ids)
+    if not histograms.is_empty():
+        mine = (pl.col("scope").cast(pl.String) == "probe") & (pl.col("quantity").cast(pl.String) == "rtt")
+        histograms = histograms.filter(mine)
+    bins = _rows(histograms, BINS)
+    return {
+        run_id: of_run(
+            metrics[run_id], json.loads(store.find(run_id)["scenario"]), probes.get(run_id, ()), bins.get(run_id, ())
+        )
+        for run_id in run_ids
+    }
+
+
+def _rows(table: pl.DataFrame, columns: Sequence[str]) -> dict[str, list[Any]]:
+    """The rows of each run, with these columns. None if the table was not kept."""
+    found: dict[str, list[Any]] = {}
+    if {"run_id", *columns} <= set(table.columns):
+        for run_id, *row in table.select("run_id", *columns).iter_rows():
+            found.setdefault(run_id, []).append(tuple(row))
+    return found
