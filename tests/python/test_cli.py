@@ -75,7 +75,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
     (only,) = described["runs"]
     assert set(only) == {
         "run_id", "engine", "parameters", "seed", "repetition", "flow_metrics", "link_metrics", "network_metrics",
-        "probe_metrics",
+        "probe_metrics", "judges",
     }  # fmt: skip
     assert only["parameters"]["qlen"] == "80p"
     assert only["seed"] == 42

@@ -7,13 +7,16 @@ from typing import Any, ClassVar
 
 from bloatlab.experiments import criteria, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.base import Experiment, Metrics
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import SMALLEST, comparable
+from bloatlab.judges import JUDGES, collect, judge
 
 BUFFER = 4
 """Limit of every queue in bandwidth-delay products: enough for a long delay without active queue management."""
+SCORES = {one.name: one.unit for one in JUDGES if one.name != "qoo_web"}
+"""The scores that are columns, and their units. QoO of web browsing needs a percentile that is no metric."""
 
 
 class AqmComparison(Experiment):
@@ -54,6 +57,7 @@ class AqmComparison(Experiment):
         shared.stop("60s"),
         shared.warmup("10s"),
     )  # fmt: skip
+    measures: ClassVar[Mapping[str, str]] = SCORES
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         *criteria.voip(),
@@ -67,6 +71,11 @@ class AqmComparison(Experiment):
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """Every queue except wrappers."""
         return {"queue": comparable()}
+
+    def measure(self, metrics: Metrics) -> dict[str, float]:
+        """Scores of the run in the field's units, which the ranking does not weigh."""
+        numbers = judge(collect(metrics, intervals_ms={"ping": shared.PING_MS})).numbers
+        return {name: numbers[name] for name in SCORES if name in numbers}
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """The same limit for all queues."""

@@ -290,10 +290,17 @@ Columns = Mapping[str, tuple[str, str]]
 """Columns of numbers, each with its heading and whether higher or lower is better."""
 
 
-def columns_of(frame: pl.DataFrame, measures: Mapping[str, str]) -> Columns:
-    """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics."""
+def columns_of(frame: pl.DataFrame, measures: Mapping[str, str], *, ranked: bool = False) -> Columns:
+    """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics.
+
+    Args:
+        frame: The runs.
+        measures: The metrics of their experiment, and their units.
+        ranked: Whether the experiment ranks its runs by other metrics. Then there are both kinds of columns.
+    """
     own = {name: (f"{name} ({unit})" if unit else name, "none") for name, unit in measures.items()}
-    return {name: how for name, how in (own or RUN_COLUMNS).items() if frame[name].null_count() < frame.height}
+    shown = {**RUN_COLUMNS, **own} if ranked else own or RUN_COLUMNS
+    return {name: how for name, how in shown.items() if frame[name].null_count() < frame.height}
 
 
 def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:

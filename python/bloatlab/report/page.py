@@ -133,7 +133,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     if measures:
         measured = own["measured"].select("run_id", *measures)
         swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
-    columns = model.columns_of(swept.frame, measures)
+    columns = model.columns_of(swept.frame, measures, ranked=ranked is not None)
     queues = verdict.waiting(own["metrics"])
     claims = _claims(store, mine)
     claimed = next(iter(claims["run_id"].to_list()), None)
