@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bloatlab import units
 from bloatlab.errors import StoreError, unknown
+from bloatlab.judges import ramp
 from bloatlab.judges.run import BINS, PROBES, of_run
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.tables import Table
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable, Engine, Outcome
-    from bloatlab.judges import Verdict
+    from bloatlab.judges import Exchanges, Verdict
 
 Metrics = dict[str, dict[str, float]]
 
@@ -115,7 +117,16 @@ class Result:
             self.scenario,
             self._rows("probes", PROBES),
             self._rows("histograms", BINS, scope="probe", quantity="rtt"),
+            self._exchanges(),
         )
+
+    def _exchanges(self) -> Exchanges | None:
+        """What the probes of a responsiveness test measured. None: it is no such test, or its series are not there."""
+        if self.experiment != ramp.EXPERIMENT or not {"interval", "notsent", "stop"} <= set(self.parameters):
+            return None
+        length, notsent, end = (units.duration(self.parameters[name]) for name in ("interval", "notsent", "stop"))
+        load, probes = self._rows("flow_series", ramp.LOAD_COLUMNS), self._rows("probe_series", ramp.PROBE_COLUMNS)
+        return ramp.evaluate(ramp.intervals(length, end, load, probes), length, 1000 * notsent)
 
     def _rows(self, name: str, columns: Sequence[str], **where: str) -> list[Any]:
         """Rows of a table with these columns. None if it was not kept and cannot be made again."""

@@ -37,7 +37,7 @@ def test_a_run_without_an_rtt_says_so(tables):
     metrics = metrics.insert_column(0, pl.Series("run_id", ["a"]))
     judged = verdict.of_run(tables, metrics)
     assert judged.grade == ""
-    assert "no flow measured an RTT" in judged.sentence
+    assert "no long flow measured an RTT" in judged.sentence
     assert "No RTT" in verdict.of_run(tables, metrics.clear()).sentence
 
 

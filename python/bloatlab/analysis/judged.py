@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.judges import Verdict
+from bloatlab.judges import Verdict, ramp
 from bloatlab.judges.run import BINS, PROBES, of_run
+from bloatlab.store.keep import Keep
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,12 +32,16 @@ def verdicts(store: Store, run_ids: Sequence[str], metrics: Mapping[str, Mapping
         mine = (pl.col("scope").cast(pl.String) == "probe") & (pl.col("quantity").cast(pl.String) == "rtt")
         histograms = histograms.filter(mine)
     bins = _rows(histograms, BINS)
-    return {
-        run_id: of_run(
-            metrics[run_id], json.loads(store.find(run_id)["scenario"]), probes.get(run_id, ()), bins.get(run_id, ())
-        )
-        for run_id in run_ids
-    }
+    found = {}
+    for run_id in run_ids:
+        row = store.find(run_id)
+        if row["experiment"] == ramp.EXPERIMENT and row["kept"] >= Keep.TABLES:
+            # Its series decide, which would be too many to read for all runs of a sweep at once.
+            found[run_id] = store.run(run_id).verdict
+        else:
+            scenario = json.loads(row["scenario"])
+            found[run_id] = of_run(metrics[run_id], scenario, probes.get(run_id, ()), bins.get(run_id, ()))
+    return found
 
 
 def _rows(table: pl.DataFrame, columns: Sequence[str]) -> dict[str, list[Any]]:

@@ -63,9 +63,9 @@ class Evidence:
     """What a run measured, as far as judges use it. All values are over the run without its warm-up."""
 
     increase_ms: float | None = None
-    """Mean over `flows` of the mean smoothed RTT, less propagation."""
+    """Mean over `flows` of the mean smoothed RTT, less propagation. Clients that fetch pages are not among them."""
     flows: tuple[str, ...] = ()
-    """The flows that measured an RTT and whose data crosses the bottleneck."""
+    """The long flows that measured an RTT and whose data crosses the bottleneck."""
     ping: Ping | None = None
     call: Call | None = None
     exchanges: Exchanges | None = None

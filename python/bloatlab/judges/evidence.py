@@ -36,16 +36,17 @@ def collect(
 
     Args:
         metrics: The metrics.
-        flows: The flows whose RTT counts. None: all that measured one.
+        flows: The flows whose RTT counts, if they measured one and do not fetch pages. None: all flows.
         intervals_ms: Interval of each ping. Without it, the loss of a ping is not known.
         percentiles_ms: Further percentiles of the RTT of each ping.
         exchanges: What the probes of a responsiveness test measured.
     """
-    of_flows = metrics.get("flow_metrics", {})
+    of_flows, probes = metrics.get("flow_metrics", {}), metrics.get("probe_metrics", {})
     waits = {
         name: float(of["mean_est_qdelay_l4"])
         for name, of in of_flows.items()
-        if "mean_est_qdelay_l4" in of and (flows is None or name in flows)
+        # Clients that fetch pages are probes. Between two connections they have no RTT to average.
+        if "mean_est_qdelay_l4" in of and name not in probes and (flows is None or name in flows)
     }
     return Evidence(
         increase_ms=fmean(waits.values()) if waits else None,

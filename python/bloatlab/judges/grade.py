@@ -25,9 +25,9 @@ def grade(increase_ms: float | None) -> str:
 def _score(evidence: Evidence) -> Score | Missing:
     increase = evidence.increase_ms
     if increase is None:
-        return Missing("a flow that measures RTTs, such as a TCP download")
+        return Missing("a long flow that measures RTTs, such as a TCP download")
     count = len(evidence.flows)
-    whose = f"the flow `{evidence.flows[0]}`" if count == 1 else f"{count} flows"
+    whose = f"the flow `{evidence.flows[0]}`" if count == 1 else f"{count} long flows"
     return Score(
         increase,
         f"{grade(increase)} (+{short(increase)} ms)",

@@ -26,7 +26,7 @@ class Verdict:
 
     @property
     def grade(self) -> str:
-        """The bufferbloat grade, from `A+` to `F`. Empty if no flow measured an RTT."""
+        """The bufferbloat grade, from `A+` to `F`. Empty if no long flow measured an RTT."""
         return grade.grade(self.evidence.increase_ms)
 
     @property
@@ -39,7 +39,7 @@ class Verdict:
         """The verdict in one sentence."""
         increase = self.evidence.increase_ms
         if increase is None:
-            head = "No grade, because no flow measured an RTT"
+            head = "No grade, because no long flow measured an RTT"
         else:
             head = f"Grade {self.grade}: under load, a round trip takes {short(increase)} ms longer"
         return "; ".join(filter(None, [head, line_of(self)])) + "."

@@ -52,14 +52,12 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
     found = metrics_by_run(metrics)
     row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
     row["throughput_mbps"] = rate = carried_mbps(metrics, flows)
-    srtt = row["srtt_ms"]
+    srtt = _mean_of_flows(metrics, "mean_srtt_l4")
     increase = standing_queue(metrics)
     if increase is None and row["delay_ms"] is None:
         return Verdict("", "No RTT and no sojourn time was measured in this run.", _numbers(row, None))
     if increase is None:
-        sentence = (
-            f"Packets wait {text.with_unit(row['delay_ms'], 'ms')} in the queue on average; no flow measured an RTT."
-        )
+        sentence = f"Packets wait {text.with_unit(row['delay_ms'], 'ms')} in the queue on average; no long flow measured an RTT."
         return Verdict("", sentence, _numbers(row, None))
     parts = [
         f"A standing queue of {text.with_unit(increase, 'ms')}: the mean sRTT is {text.with_unit(srtt, 'ms')}"
@@ -96,22 +94,29 @@ def _of_flows(metrics: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     return metrics.filter((pl.col("scope") != "flow") | pl.col("entity").is_in(names))
 
 
+def _of_long_flows(metrics: pl.DataFrame) -> pl.DataFrame:
+    """The metrics of flows, without clients that fetch pages: between two connections they have no RTT to average."""
+    clients = metrics.filter(pl.col("scope") == "probe").select("run_id", "entity").unique()
+    of_flows = metrics.filter(pl.col("scope") == "flow")
+    return of_flows.join(clients, on=["run_id", "entity"], how="anti", maintain_order="left")
+
+
 def standing_queue(metrics: pl.DataFrame) -> float | None:
-    """Mean over flows of the mean sRTT minus propagation, ms."""
+    """Mean over long flows of the mean sRTT minus propagation, ms."""
     return _mean_of_flows(metrics, "mean_est_qdelay_l4")
 
 
 def waiting(metrics: pl.DataFrame) -> dict[str, float]:
-    """Standing queue of each run in ms. Without an sRTT, the mean sojourn time of its flows."""
+    """Standing queue of each run in ms. Without an sRTT, the mean sojourn time of its long flows."""
     names = ("mean_est_qdelay_l4", "mean_sojourn_l4")
-    of_flows = metrics.filter((pl.col("scope") == "flow") & pl.col("metric").is_in(names))
+    of_flows = _of_long_flows(metrics).filter(pl.col("metric").is_in(names))
     means = [pl.col("value").filter(pl.col("metric") == name).mean().alias(name) for name in names]
     found = of_flows.group_by("run_id", maintain_order=True).agg(means)
     return dict(found.select("run_id", pl.coalesce(names)).drop_nulls().iter_rows())
 
 
 def _mean_of_flows(metrics: pl.DataFrame, name: str) -> float | None:
-    values = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == name))["value"]
+    values = _of_long_flows(metrics).filter(pl.col("metric") == name)["value"]
     return prepare.mean(values) if len(values) else None
 
 
