@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bloatlab import units
+from bloatlab import language, units
 from bloatlab.errors import StoreError, unknown
 from bloatlab.judges import ramp
 from bloatlab.judges.run import BINS, PROBES, of_run
@@ -114,7 +114,7 @@ class Result:
         """
         return of_run(
             {"flow_metrics": self.flow_metrics, "link_metrics": self.link_metrics, "probe_metrics": self.probe_metrics},
-            self.scenario,
+            language.stored_plan(self.scenario),
             self._rows("probes", PROBES),
             self._rows("histograms", BINS, scope="probe", quantity="rtt"),
             self._exchanges(),

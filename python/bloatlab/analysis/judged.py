@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bloatlab import language
 from bloatlab.judges import Verdict, ramp
 from bloatlab.judges.run import BINS, PROBES, of_run
 from bloatlab.store.keep import Keep
@@ -13,6 +14,7 @@ from bloatlab.store.keep import Keep
 if TYPE_CHECKING:
     import polars as pl
 
+    from bloatlab.language import Plan
     from bloatlab.store import Store
 
 
@@ -32,15 +34,18 @@ def verdicts(store: Store, run_ids: Sequence[str], metrics: Mapping[str, Mapping
         mine = (pl.col("scope").cast(pl.String) == "probe") & (pl.col("quantity").cast(pl.String) == "rtt")
         histograms = histograms.filter(mine)
     bins = _rows(histograms, BINS)
+    wanted = store.runs().filter(pl.col("run_id").is_in(run_ids)).select("run_id", "experiment", "kept", "point")
+    scenarios = dict(store.points().select("point", "scenario").iter_rows())
+    plans: dict[int, Plan | None] = {}
     found = {}
-    for run_id in run_ids:
-        row = store.find(run_id)
-        if row["experiment"] == ramp.EXPERIMENT and row["kept"] >= Keep.TABLES:
+    for run_id, experiment, kept, point in wanted.iter_rows():
+        if experiment == ramp.EXPERIMENT and kept >= Keep.TABLES:
             # Its series decide, which would be too many to read for all runs of a sweep at once.
             found[run_id] = store.run(run_id).verdict
-        else:
-            scenario = json.loads(row["scenario"])
-            found[run_id] = of_run(metrics[run_id], scenario, probes.get(run_id, ()), bins.get(run_id, ()))
+            continue
+        if point not in plans:
+            plans[point] = language.stored_plan(json.loads(scenarios[point]))
+        found[run_id] = of_run(metrics[run_id], plans[point], probes.get(run_id, ()), bins.get(run_id, ()))
     return found
 
 

@@ -1,14 +1,16 @@
-"""Judges a run from its metrics, its scenario and two of its tables."""
+"""Judges a run from its metrics, its plan and two of its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from bloatlab import language
 from bloatlab.judges.base import Exchanges
 from bloatlab.judges.evidence import Metrics, collect, percentiles, through_bottleneck
 from bloatlab.judges.verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    from bloatlab.language import Plan
 
 PROBES = ("probe", "interval_ms")
 """Columns of the table `probes` that judges read."""
@@ -18,7 +20,7 @@ BINS = ("name", "lower", "upper", "weight")
 
 def of_run(
     metrics: Metrics,
-    scenario: Mapping[str, Any],
+    plan: Plan | None,
     probes: Iterable[tuple[str, float]] = (),
     bins: Iterable[tuple[str, float, float, float]] = (),
     exchanges: Exchanges | None = None,
@@ -27,7 +29,7 @@ def of_run(
 
     Args:
         metrics: The metrics in the form of `--json`.
-        scenario: The scenario document.
+        plan: The plan of its scenario. None: this version does not accept the scenario, and all its flows count.
         probes: `PROBES` of each row of that table.
         bins: `BINS` of each row of that table.
         exchanges: What the probes of a responsiveness test measured.
@@ -35,7 +37,7 @@ def of_run(
     return judge(
         collect(
             metrics,
-            flows=through_bottleneck(language.stored_plan(scenario), metrics),
+            flows=through_bottleneck(plan, metrics),
             intervals_ms={str(name): interval for name, interval in probes if interval is not None},
             percentiles_ms=percentiles(bins),
             exchanges=exchanges,
