@@ -133,6 +133,7 @@ def test_shown_on_the_page_and_in_json(store, capsys):
     runs = [store.run(run_id) for run_id in store.runs()["run_id"]]
     (finding,) = get("responsiveness").answers(runs)
     scores = {row[0]: row[1] for row in finding.rows}
+    assert list(scores) == ["fq_codel, cubic, down", "fifo, cubic, down"]
     assert scores == {
         f"{run.parameters['queue']}, cubic, down": f"{run.verdict.judges['rpm'].value:.0f}" for run in runs
     }

@@ -134,8 +134,8 @@ class Responsiveness(Experiment):
         }  # fmt: skip
 
     def answers(self, runs: Sequence[Result]) -> list[Finding]:
-        """Responsiveness of each run, and when the test would have ended."""
-        rows: list[tuple[str, ...]] = []
+        """Responsiveness of each run, the best first, and when the test would have ended."""
+        rows: list[tuple[float, tuple[str, ...]]] = []
         scores: dict[str, float] = {}
         for run in runs:
             verdict = run.verdict
@@ -146,23 +146,26 @@ class Responsiveness(Experiment):
             scores.setdefault(label, judgement.value)
             rpms = (judgement.value, MINUTE_MS / fmean((probes.tcp_ms, probes.http_ms)), MINUTE_MS / probes.loaded_ms)
             started = round(probes.to_s / units.duration(run.parameters["interval"]))
-            rows.append(
-                (
-                    label,
-                    *(f"{value:.0f}" for value in rpms),
-                    category(judgement.value),
-                    f"{probes.from_s:g} to {probes.to_s:g}",
-                    str(min(run.parameters["connections"], started)),
-                    "high" if probes.stable else "medium",
-                )
+            row = (
+                label,
+                *(f"{value:.0f}" for value in rpms),
+                category(judgement.value),
+                f"{probes.from_s:g} to {probes.to_s:g}",
+                str(min(run.parameters["connections"], started)),
+                "high" if probes.stable else "medium",
             )
+            rows.append((-judgement.value, row))
         if not rows:
             return []
         best, worst = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
         said = f"{best} allows {scores[best]:.0f} round trips per minute ({category(scores[best])})"
         if worst != best:
             said += f", {worst} {scores[worst]:.0f} ({category(scores[worst])})"
-        return [Finding("How many round trips per minute?", "", f"{said}.", COLUMNS, tuple(rows), NOTE)]
+        return [
+            Finding(
+                "How many round trips per minute?", "", f"{said}.", COLUMNS, tuple(row for _, row in sorted(rows)), NOTE
+            )
+        ]
 
 
 COLUMNS = ("run", "RPM", "foreign RPM", "loaded RPM", "class", "window (s)", "connections", "confidence")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -14,16 +15,23 @@ from bloatlab.judges.grade import MEANING, grade
 if TYPE_CHECKING:
     from bloatlab.result import Result
 
-COLUMNS = (
-    "run",
-    "ping",
-    "idle median (ms)",
-    "loaded median (ms)",
-    "loaded maximum (ms)",
-    "mean increase (ms)",
-    "grade",
-)
-NOTE = "Idle: replies before the load begins."
+COLUMNS = ("run", "ping", "idle (ms)", "loaded (ms)", "maximum (ms)", "increase (ms)", "grade")
+NOTE = "Idle and loaded: median RTTs before the load and during it. Increase: that of the mean."
+DIFFERENT, LEAST_MS = 1.5, 1.0
+"""Marks make a difference if the largest increase of a ping is so many times the smallest, and so many ms above it."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A ping of a run."""
+
+    idle_ms: float
+    """Median RTT before the load."""
+    median_ms: float
+    """Median RTT during it."""
+    highest_ms: float
+    increase_ms: float
+    """Increase of the mean RTT."""
 
 
 def rtts(run: Result, ping: str) -> tuple[list[float], list[float]]:
@@ -37,30 +45,57 @@ def rtts(run: Result, ping: str) -> tuple[list[float], list[float]]:
 
 
 def answers(runs: Sequence[Result], pings: Sequence[str]) -> list[Finding]:
-    """One statement about all runs. Empty if no run has replies both before the load and during it."""
-    rows, increases = [], {}
-    for run in runs:
-        for ping in pings:
-            idle, loaded = rtts(run, ping)
-            if not idle or not loaded:
-                continue
-            increase = max(0.0, fmean(loaded) - fmean(idle))
-            label = _label(run, runs)
-            values = (median(idle), median(loaded), max(loaded), increase)
-            rows.append((label, ping, *(f"{value:.1f}" for value in values), grade(increase)))
-            if ping == pings[0]:
-                increases[label] = increase
-    if not rows:
+    """One statement about all runs, the shortest increase first. Empty if no run has replies before the load and during it.
+
+    Args:
+        runs: The runs.
+        pings: Names of the pings, the unmarked one first.
+    """
+    found = {_label(run, runs): of for run in runs if (of := _pings(run, pings))}
+    if not found:
         return []
-    least, most = min(increases, key=increases.__getitem__), max(increases, key=increases.__getitem__)
-    said = f"Under load, the unmarked ping takes {increases[least]:.1f} ms longer with {least} (grade {grade(increases[least])})"
-    if least != most:
-        said += f" and {increases[most]:.1f} ms longer with {most} (grade {grade(increases[most])})"
-    return [
-        Finding(
-            "How much longer does a ping take under load?", "", f"{said}.", COLUMNS, tuple(rows), f"{NOTE} {MEANING}"
-        )
+    ordered = sorted(found, key=lambda label: found[label][pings[0]].increase_ms)
+    rows = [
+        (label, ping, *(f"{value:.1f}" for value in vars(of).values()), grade(of.increase_ms))
+        for label in ordered
+        for ping, of in found[label].items()
     ]
+    said = [_unmarked({label: found[label][pings[0]].increase_ms for label in ordered})]
+    if len(pings) > 1:
+        said.append(_marks(found))
+    title = "How much longer does a ping take under load?"
+    return [Finding(title, "", " ".join(said), COLUMNS, tuple(rows), f"{NOTE} {MEANING}")]
+
+
+def _pings(run: Result, names: Sequence[str]) -> dict[str, Loaded]:
+    """The pings of a run. Empty if one of them has no reply before the load or during it."""
+    found = {}
+    for name in names:
+        idle, loaded = rtts(run, name)
+        if not idle or not loaded:
+            return {}
+        increase = max(0.0, fmean(loaded) - fmean(idle))
+        found[name] = Loaded(median(idle), median(loaded), max(loaded), increase)
+    return found
+
+
+def _unmarked(increases: Mapping[str, float]) -> str:
+    """The shortest and the longest increase."""
+    least, *others = (
+        f"{value:.1f} ms longer with {label} (grade {grade(value)})" for label, value in increases.items()
+    )
+    most = f" and {others[-1]}" if others else ""
+    return f"Under load, the unmarked ping takes {least}{most}."
+
+
+def _marks(found: Mapping[str, Mapping[str, Loaded]]) -> str:
+    """Where marks make the largest difference."""
+    apart = {label: sorted((one.increase_ms, ping) for ping, one in of.items()) for label, of in found.items()}
+    label = max(apart, key=lambda label: apart[label][-1][0] / max(apart[label][0][0], LEAST_MS))
+    (shortest, first), (longest, last) = apart[label][0], apart[label][-1]
+    if longest < max(DIFFERENT * shortest, shortest + LEAST_MS):
+        return "Marks make no difference."
+    return f"Marks make the largest difference with {label}: {shortest:.1f} ms for `{first}`, {longest:.1f} ms for `{last}`."
 
 
 def _label(run: Result, runs: Sequence[Result]) -> str:
