@@ -7,6 +7,7 @@ from collections.abc import Iterable
 GROUPS: dict[str, tuple[str, ...]] = {
     "Reproduced systems": ("deep-buffers", "aqm-survey", "nr-rlc", "mmwave-aqm", "home-router"),
     "Queues": ("aqm-comparison",),
+    "Tests of a connection": ("rrul", "rrul_be", "tcp_nup", "tcp_ndown", "responsiveness"),
     "Congestion controls": ("coexistence", "congestion-control-behaviour"),
     "CCPerf, a benchmark of congestion controls": (
         "cc-benchmark",
