@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import bloatlab
 from bloatlab import language, units
 from bloatlab.errors import StoreError, unknown
 from bloatlab.judges import ramp
 from bloatlab.judges.run import BINS, PROBES, of_run
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
+from bloatlab.plots import Plots
 from bloatlab.tables import Table
 
 if TYPE_CHECKING:
@@ -199,5 +201,16 @@ class Result:
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror or error}") from error
 
+    @property
+    def plot(self) -> Plots:
+        """Draws a figure of this run: `result.plot("time_series")` or `result.plot.time_series()`; an Altair chart.
+
+        It needs the packages of `bloatlab[report]`.
+        """
+        return Plots(lambda: bloatlab.figures.of_result(self), of_runs=False)
+
     def __repr__(self) -> str:
-        return f"Result({self.experiment}, run {self.run_id}, seed {self.seed}, {len(self.flow_metrics)} flows)"
+        return str(bloatlab.display.text_of_result(self))
+
+    def _repr_html_(self) -> str:
+        return str(bloatlab.display.html_of_result(self))

@@ -19,6 +19,7 @@ from bloatlab.store import Keep
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.ranking import Observation, Ranking
+    from bloatlab.result import Result
     from bloatlab.store import Store
 
 RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
@@ -46,6 +47,15 @@ def of_run(
         result.allow_plugins()
     if engine is not None:
         result.with_engine(engine)
+    return of_result(result)
+
+
+def of_result(result: Result) -> dict[str, pl.DataFrame]:
+    """Tables of one run, as `of_run`.
+
+    Raises:
+        StoreError: A table that was not kept cannot be simulated again.
+    """
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
     scenario = result.scenario
     own = {"links": with_limits(tables["links"], scenario), "flows": with_links(tables["flows"], scenario)}
