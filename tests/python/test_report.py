@@ -91,7 +91,7 @@ def test_the_page_of_one_run(single):
     assert "Congestion control in a deep buffer" in said
     assert "A standing queue of" in said
     assert "over a base RTT of 15" in said
-    assert "one newreno flow carries" in said
+    assert "One newreno flow carries" in said
     assert "bloatlab run deep-buffers" in said
     for heading in (
         "Published values and ours",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import answering, criteria, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.base import Experiment, Metrics
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
@@ -24,6 +25,7 @@ class AqmComparison(Experiment):
 
     name = "aqm-comparison"
     title = "Every queue on the same bottleneck"
+    question = "Which queue keeps calls and pages quick beside bulk transfers, and what does it cost these transfers?"
     summary = (
         "Bulk flows of several congestion controls share one bottleneck with a call, web pages and a ping; all queue "
         "disciplines except wrappers are tried and ranked by delay, throughput, fairness and loss."
@@ -80,6 +82,14 @@ class AqmComparison(Experiment):
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """The same limit for all queues."""
         return shared.derive_limit(values, BUFFER, SMALLEST)
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        groups, delay = runs.by(*self.compared), answering.call()
+        return [
+            *answering.weighed(groups, delay, answering.goodput(name="goodput of the transfers"), answering.page()),
+            *answering.only(runs, "queue"),
+        ]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell that bulk and sparse flows share."""

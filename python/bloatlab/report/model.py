@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bloatlab.experiments.finding import Finding
     from bloatlab.figures.sweep import Sweep
     from bloatlab.judges import Verdict as Scores
+    from bloatlab.report.answers import Answer
 
 
 @dataclass
@@ -106,6 +107,7 @@ class ExperimentView:
     engines: str
     """A sentence about engines other than the simulator, and about how well they kept time; empty: there are none."""
     verdict: Verdict
+    answer: Answer
     commands: list[str]
     lab: str
     """Link that opens the only run in the lab; empty: none, or there are several runs."""
@@ -124,6 +126,13 @@ class ExperimentView:
     findings: list[FindingView]
     answers: list[FindingView]
     facts: list[tuple[str, str]]
+
+    @property
+    def main_figure(self) -> Drawn | None:
+        """The figure of the first screen: the first over all runs, otherwise the first of the run in detail."""
+        return next(
+            (figure for drawn in (self.figures, *(run.figures for run in self.details)) for figure in drawn), None
+        )
 
     @property
     def claim_sources(self) -> bool:

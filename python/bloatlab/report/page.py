@@ -20,7 +20,7 @@ from bloatlab.experiments import suite_of
 from bloatlab.figures.policy import policy
 from bloatlab.judges import MEANINGS
 from bloatlab.metrics import definitions
-from bloatlab.report import current, metric_tables, model, site, text, verdict
+from bloatlab.report import answers, current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
@@ -111,7 +111,8 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
-    whole = site.index(suite, views, ranking, figures, commands, _facts(tables["runs"]))
+    answer = answers.of_store(store, suite.name)
+    whole = site.index(suite, views, ranking, answer, figures, commands, _facts(tables["runs"]))
     return write(store.directory / site.INDEX, _template("site.html").render(site=whole))
 
 
@@ -150,7 +151,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
-        judged = verdict.of_ranking(ranked.ranking)
+        judged = replace(verdict.of_ranking(ranked.ranking), grade=judged.grade)
     return model.ExperimentView(
         name=name,
         anchor=anchor,
@@ -159,6 +160,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         source=known.source if known else "",
         engines=_other_engines(mine, own["metrics"]),
         verdict=judged,
+        answer=answers.of_store(store, name),
         commands=commands[-MOST_COMMANDS:],
         lab="" if several else lab.links.get("".join(listed), ""),
         lab_note=lab.note,
@@ -258,6 +260,8 @@ def _figures(
     from bloatlab.figures.registry import REGISTRY
 
     wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
+    # In the order that the experiment states, so that its main figure is the first.
+    wanted.sort(key=lambda figure: only.index(figure.name) if only and of_runs else 0)
     return [draw_figure(renderer, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
 
 

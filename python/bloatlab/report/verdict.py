@@ -69,7 +69,7 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
             share = text.percent(rate / path.capacity_mbps)
             carried += f" of payload, {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
         parts.append(carried)
-    sentence = " while ".join(parts) + "."
+    sentence = " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
     other_rate = carried_mbps(_of_flows(every, others), others) if others.height else None
     if other_rate is not None:
         sentence += f" In the other direction, {_who(others)} {text.with_unit(other_rate, 'Mbit/s', 4)}."
