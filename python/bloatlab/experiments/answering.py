@@ -164,13 +164,17 @@ def _label(names: Sequence[str], run: Run) -> str:
 
 
 def extremes(groups: Sequence[Group], quantity: Quantity) -> tuple[list[Group], list[Group]]:
-    """The groups with the smallest and with the largest value. Values count as equal if they are written alike."""
+    """The groups with the smallest and with the largest value. Values that agree to three digits count as equal."""
     found = [(value, group) for group in groups if (value := group.mean(quantity.read)) is not None]
     if not found:
         return [], []
     bounds = (min(value for value, _ in found), max(value for value, _ in found))
-    low, high = ([group for value, group in found if quantity.write(value) == quantity.write(at)] for at in bounds)
+    low, high = ([group for value, group in found if _same(value, at)] for at in bounds)
     return low, high
+
+
+def _same(one: float, other: float) -> bool:
+    return f"{one:.3g}" == f"{other:.3g}"
 
 
 def _lead(groups: Sequence[Group], at: str) -> str:
@@ -211,12 +215,13 @@ def contrast(groups: Sequence[Group], quantity: Quantity, *beside: Quantity, at:
 
 
 def _one(group: Group, the: str, quantities: Sequence[Quantity]) -> list[str]:
-    found = [of for of in quantities if group.mean(of.read) is not None]
-    clauses = phrases.listed([f"the {of.name} is {_written(group, of)}" for of in found], 4)
+    """The numbers of a single group, two in a sentence."""
+    clauses = [f"the {of.name} is {_written(group, of)}" for of in quantities if group.mean(of.read) is not None]
+    first, *more = [" and ".join(clauses[place : place + 2]) for place in range(0, len(clauses), 2)]
     lead = the.removesuffix("the").removesuffix("The")
     if group.label:
-        return [f"{lead}{'with' if lead else 'With'} {group.label}, {clauses}."]
-    return [f"{lead}{clauses}." if lead else f"T{clauses[1:]}."]
+        lead += f"{'with' if lead else 'With'} {group.label}, "
+    return [f"{lead}{first}." if lead else f"T{first[1:]}.", *(f"T{clause[1:]}." for clause in more)]
 
 
 def _near(groups: Sequence[Group], quantity: Quantity) -> bool:
@@ -282,9 +287,9 @@ def kept(groups: Sequence[Group], delay: Quantity, rate: Quantity) -> list[str]:
     if len(both) < 2 or top <= 0:
         return []
     _, got, first = min(both, key=lambda one: (one[0], -one[1]))
-    if len({rate.write(one[1]) for one in both}) == 1 or _near([group for *_, group in both], delay):
+    if all(_same(one[1], top) for one in both) or _near([group for *_, group in both], delay):
         return []
-    if rate.write(got) == rate.write(top):
+    if _same(got, top):
         return [f"With {first.label}, the {delay.again} is {delay.words[0]} and the {rate.again} is highest."]
     if got >= FULL * top:
         return [

@@ -35,7 +35,7 @@ class AqmComparison(Experiment):
         "bandwidth-delay products as in deep-buffers"
     )
     figures = (
-        "delay_ranges", "goodput_delay", "criteria", "time_series", "operating_point", "queue", "queue_distribution",
+        "goodput_delay", "delay_ranges", "criteria", "time_series", "operating_point", "queue", "queue_distribution",
         "rtt_histogram", "in_flight", "ecdf",
     )  # fmt: skip
     parameters: ClassVar[tuple[Parameter, ...]] = (

@@ -89,7 +89,7 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
         return runs.select("run_id")
     kept = parameters.join(runs.select("run_id"), on="run_id", how="semi").filter(pl.col("name") != "seed")
     # Thousands of runs share a few values.
-    written = {text: readable(text) for text in kept["value"].unique().to_list()}
+    written = {text: "default" if text == "null" else readable(text) for text in kept["value"].unique().to_list()}
     kept = kept.with_columns(pl.col("value").replace_strict(written, return_dtype=pl.String))
     # A parameter with the name of another column gets an underscore.
     clash = ["run_id", "series", *METRICS]

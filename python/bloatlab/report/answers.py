@@ -84,17 +84,14 @@ def read_runs(store: Store, experiment: str, runs: Collection[str] | None = None
 def generic(store: Store, read: Runs, experiment: str, runs: Collection[str] | None = None) -> list[str]:
     """Says of any runs how long packets wait, how much of the capacity is used, and what a ping measured."""
     pings = list(dict.fromkeys(probe for run in read for probe in run.metrics.get("probe_metrics", {})))
-    asked = [_ping(probe) for probe in pings[:MOST_PINGS]]
+    fetches = {probe for run in read for probe, of in run.metrics.get("probe_metrics", {}).items() if "rtos" in of}
+    asked = [_asked(probe, "fetch time" if probe in fetches else "RTT") for probe in pings[:MOST_PINGS]]
     if len(read) == 1:
         return [*_single(store, experiment, runs), *(line for of in asked for line in contrast(read.by(), of))]
+    if not len(read):
+        return ["No run has finished."]
     groups = read.by()
-    found = weighed(groups, QUEUE, USE)
-    if not found:
-        return (
-            [f"{phrases.plural(len(read), 'run')}; neither an RTT nor a queueing delay was measured."]
-            if len(read)
-            else []
-        )
+    found = weighed(groups, QUEUE, USE) or ["No RTT and no queueing delay was measured in these runs."]
     return [*found, *(line for of in asked for line in contrast(groups, of))]
 
 
@@ -131,5 +128,5 @@ QUEUE = Quantity("standing queue", _standing, words=WAIT)
 USE = Quantity("share of the bottleneck's capacity in use", _used, phrases.percent)
 
 
-def _ping(probe: str) -> Quantity:
-    return Quantity(f"RTT of {probe} (95th percentile)", criteria.mean_of("probe", probe, "p95_rtt"), words=WAIT)
+def _asked(probe: str, what: str) -> Quantity:
+    return Quantity(f"{what} of {probe} (95th percentile)", criteria.mean_of("probe", probe, "p95_rtt"), words=WAIT)

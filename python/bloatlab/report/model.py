@@ -179,13 +179,12 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
     known = {parameter.name: parameter for parameter in experiment.parameters} if experiment else {}
     values: dict[str, list[str]] = {}
     for name, value in rows.select("name", "value").unique(maintain_order=True).iter_rows():
-        values.setdefault(name, []).append(readable(value))
+        values.setdefault(name, []).append("default" if value == "null" else readable(value))
     order = {axis.name: axis.values for axis in swept.axes}
     table = []
     for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
         shown = order.get(name, values[name])
         listed = ", ".join(shown[:12]) + (f", ... ({len(shown)} values)" if len(shown) > 12 else "")
-        listed = "default" if listed == "null" else listed
         row = [Cell(name), Cell(listed)]
         if known:
             parameter = known.get(name)

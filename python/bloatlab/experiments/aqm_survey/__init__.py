@@ -13,7 +13,7 @@ from bloatlab.experiments.aqm_survey import setup
 from bloatlab.experiments.aqm_survey.cases import RUNS
 from bloatlab.experiments.aqm_survey.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.aqm_survey.findings import findings
-from bloatlab.experiments.aqm_survey.measures import MEASURES, measure
+from bloatlab.experiments.aqm_survey.measures import LINK, MEASURES, measure
 from bloatlab.experiments.aqm_survey.setup import EQUAL, FAIR, FIX, PUBLISHED, QUEUES, SOURCE
 from bloatlab.experiments.base import Cases, Claim, Experiment, Metrics, PublishedRun
 from bloatlab.experiments.finding import Finding
@@ -52,7 +52,8 @@ def _of_survey(name: str, factor: float = 1.0) -> answering.Read:
     """A metric of the survey, from the store or computed."""
 
     def read(metrics: Metrics) -> float | None:
-        found = (metrics.get("experiment_metrics") or measure(metrics)).get(name)
+        known = metrics.get("experiment_metrics") or (measure(metrics) if LINK in metrics["link_metrics"] else {})
+        found = known.get(name)
         return None if found is None else factor * float(found)
 
     return read
@@ -158,9 +159,8 @@ class AqmSurvey(Experiment):
         queue = Quantity("mean queue", _of_survey("qlen"), phrases.packets, answering.WAIT)
         fair = Quantity("fairness of all flows by Jain's index", _of_survey("fair", 0.01), phrases.index)
         reno = Quantity("share of the Reno flows", _of_survey("tcp_share", 0.01), phrases.percent)
-        return [line for of in (queue, fair, reno) for line in answering.contrast(groups, of)] + answering.only(
-            runs, "queue"
-        )
+        found = [line for of in (queue, fair, reno) for line in answering.contrast(groups, of)]
+        return [*found, *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One bottleneck with ten flows."""

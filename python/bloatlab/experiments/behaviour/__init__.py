@@ -32,8 +32,8 @@ class CongestionControlBehaviour(Experiment):
     parameters = (
         Parameter(
             "case", next(iter(CASES)), "",
-            allowed="a name that the table of claims or an error lists",
-            help="path and flows; unless set or swept, every case is run",
+            allowed="a name that the table of published values or an error lists",
+            help="the path and the flows that a published statement is about; all are run unless set or swept",
             read=read.choice(*CASES),
         ),
     )  # fmt: skip

@@ -75,7 +75,7 @@ class CcPerf(DeepBuffers):
     compared = ("cca",)
     packets_per_flow = 20
     figures: ClassVar[tuple[str, ...]] = (
-        "places", "goodput_delay", "delay_ranges", "criteria", "time_series", "queue", "operating_point", "in_flight",
+        "goodput_delay", "places", "delay_ranges", "criteria", "time_series", "queue", "operating_point", "in_flight",
         "queue_distribution", "rtt_histogram", "ecdf",
     )  # fmt: skip
     criteria: ClassVar[tuple[Criterion, ...]] = ONE_FLOW

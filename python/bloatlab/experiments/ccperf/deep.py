@@ -38,7 +38,9 @@ class DeepBuffersSweep(CcPerf):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        sizes = sorted(runs.values("qlen"), key=_packets)
+        sizes = sorted(filter(None, runs.values("qlen")), key=_packets)
+        if not sizes:
+            return super().answer(runs)
         groups = runs.where("qlen", sizes[-1]).by(*self.compared)
         held = {group.label: group.mean(mean_of("link", BOTTLENECK, "mean_queue_length")) for group in groups}
         shares = {label: queue / _packets(sizes[-1]) for label, queue in held.items() if queue is not None}

@@ -44,7 +44,7 @@ class HomeRouter(Experiment):
     source = SOURCE
     compared = ("queue", "cca")
     figures: ClassVar[tuple[str, ...]] = (
-        "limit_series", "fetch_times", "limit_rtt", "replications", "time_series", "queue", "operating_point",
+        "limit_rtt", "limit_series", "fetch_times", "replications", "time_series", "queue", "operating_point",
         "queue_distribution", "rtt_histogram",
     )  # fmt: skip
     series = ("flow_series", "link_series", "probe_series")

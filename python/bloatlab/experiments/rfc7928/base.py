@@ -81,7 +81,7 @@ class Rfc7928(Experiment):
     """Base class of the scenarios of the guidelines; a subclass defines the flows."""
 
     figures = (
-        "goodput_ellipses", "delay_ranges", "goodput_delay", "criteria", "time_series", "operating_point", "queue",
+        "goodput_delay", "goodput_ellipses", "delay_ranges", "criteria", "time_series", "operating_point", "queue",
         "queue_distribution", "rtt_histogram", "in_flight", "ecdf",
     )  # fmt: skip
     compared = ("queue",)

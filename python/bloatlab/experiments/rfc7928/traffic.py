@@ -59,7 +59,7 @@ class Mix(Rfc7928):
     name = "rfc7928-mix"
     title = "A mix of applications"
     question = "Which queue serves calls and pages best beside transfers and video?"
-    summary = "A call and pages beside datagrams, adaptive video and bulk transfers, in the cases of the RFC."
+    summary = "A call and pages beside datagrams, adaptive video and bulk transfers, in the five mixes of the RFC."
     section = "section 9.1"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
         case(

@@ -86,7 +86,7 @@ class Unresponsive(Rfc7928):
         alone = runs.where("friendly", 0)
         mixed = [value for value in runs.values("friendly") if value]
         beside = runs.where("friendly", mixed[0]).by("queue") if mixed else []
-        delay = answering.waiting("udp", " of the datagrams")
+        delay = answering.waiting("udp", " of datagrams")
         return [
             *answering.contrast(beside, share),
             *answering.contrast(groups if mixed else alone.by("queue"), delay),
