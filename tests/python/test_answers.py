@@ -11,7 +11,7 @@ import pytest
 import synthetic
 from bloatlab import language
 from bloatlab.experiments import CATALOGUE, phrases
-from bloatlab.experiments.answering import Quantity, Run, Runs, contrast, kept, only, used, weighed
+from bloatlab.experiments.answering import Quantity, Run, Runs, contrast, every, kept, only, used, weighed
 from bloatlab.experiments.suite import Suite
 from bloatlab.metrics import definitions
 from bloatlab.report import answers, make_report
@@ -206,6 +206,20 @@ def test_two_groups_are_told_with_both_numbers() -> None:
     assert len(used(queues(a=(1, 5), b=(3, 9.9), c=(9, 10)).by("queue"), RATE, DELAY)) == 3
 
 
+def test_conditions_are_said_once() -> None:
+    rows = [
+        ({"queue": queue, "rate": rate}, {"delay": delay, "rate": rate})
+        for queue, delay in (("a", 1), ("b", 2), ("c", 3)) for rate in (1, 2)
+    ]  # fmt: skip
+    groups = made(*rows).by("queue")
+    said = [
+        "Averaged over 2 rates, the delay is shortest with a (1 ms) and longest with c (3 ms).",
+        "The rate is 1.50 Mbit/s with each of them.",
+    ]
+    assert every(groups, DELAY, RATE) == said
+    assert weighed(groups, DELAY, RATE) == said
+
+
 def test_what_cannot_be_told_is_said() -> None:
     assert only(queues(fifo=(1, 1)), "queue") == ["Only fifo was run, so these runs do not compare queues."]
     assert only(queues(fifo=(1, 1), red=(1, 1)), "queue") == []
@@ -228,7 +242,9 @@ def test_which_runs_an_answer_is_from() -> None:
         ("queue", {"kind": "codel", "target": "5ms"}, "codel (target 5 ms)"),
         ("loss", 0.001, "random loss of 0.1 %"),
         ("ecn", True, "ECN on"),
-        ("own", None, "own the default"),
+        ("own_thing", None, "own thing the default"),
+        ("buffer", "10000000B", "a buffer of 10 MB"),
+        ("buffer", "999B", "a buffer of 999 bytes"),
         ("k", 2, "2 flows"),
     ],
 )

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from bloatlab.experiments import criteria, phrases
+from bloatlab.experiments import phrases
 from bloatlab.experiments.criteria import Metrics
 
 Read = Callable[[Metrics], float | None]
+WAIT = ("shortest", "longest")
+"""What the extremes of a delay are called."""
 FULL = 0.95
 """Share of the highest value from which a throughput counts as kept."""
 
@@ -134,9 +136,9 @@ class Runs(Sequence[Run]):
                 f"Averaged over {phrases.counted(rest[0], len(chosen)) if len(rest) == 1 else f'{len(chosen)} set-ups'}"
             )
         else:
-            fixed = [name for name in rest if phrases.has_words(name)] if len(held) > 1 else []
-            first = next(iter(groups.values()))[0][0] if fixed else None
-            lead = f"At {', '.join(phrases.said(name, first.parameters.get(name)) for name in fixed)}" if first else ""
+            given = next(iter(groups.values()))[0][0].parameters if len(held) > 1 else {}
+            fixed = [name for name in rest if phrases.has_words(name) and given.get(name) is not None]
+            lead = f"At {', '.join(phrases.said(name, given[name]) for name in fixed)}" if fixed else ""
         return [
             Group(_label(named, points[0][0]), tuple(tuple(runs) for runs in points), lead)
             for points in groups.values()
@@ -179,8 +181,8 @@ def _same(one: float, other: float) -> bool:
 
 def _lead(groups: Sequence[Group], at: str) -> str:
     """The first words of a sentence: the conditions, and an article."""
-    lead = next((group.lead for group in groups if group.lead), at)
-    return f"{lead}, the" if lead else "The"
+    lead = " ".join(filter(None, [next((group.lead for group in groups if group.lead), ""), at]))
+    return f"{lead[:1].upper()}{lead[1:]}, the" if lead else "The"
 
 
 def contrast(groups: Sequence[Group], quantity: Quantity, *beside: Quantity, at: str = "") -> list[str]:
@@ -190,7 +192,7 @@ def contrast(groups: Sequence[Group], quantity: Quantity, *beside: Quantity, at:
         groups: The groups. Groups without a value are left out.
         quantity: The number that is compared.
         beside: Other numbers of the two groups.
-        at: Conditions of all groups, such as `With fifo`.
+        at: Conditions of all groups, such as `with fifo`.
     """
     low, high = extremes(groups, quantity)
     if not low:
@@ -253,7 +255,20 @@ def weighed(groups: Sequence[Group], delay: Quantity, rate: Quantity, *beside: Q
     """
     if len(groups) <= 2:
         return contrast(groups, delay, *beside, rate)
-    return [*contrast(groups, delay, *beside), *(kept(groups, delay, rate) or contrast(groups, rate))]
+    cost = kept(groups, delay, rate) or contrast(groups, rate)
+    return _said_once(groups, [*contrast(groups, delay, *beside), *cost])
+
+
+def every(groups: Sequence[Group], *quantities: Quantity) -> list[str]:
+    """Where each of several numbers is smallest and largest. Conditions are said once."""
+    return _said_once(groups, [line for of in quantities for line in contrast(groups, of)])
+
+
+def _said_once(groups: Sequence[Group], lines: Sequence[str]) -> list[str]:
+    """The lines without the conditions where the first line has them."""
+    lead = next((f"{group.lead}, the" for group in groups if group.lead), "")
+    again = [f"The{line.removeprefix(lead)}" if lead and line.startswith(lead) else line for line in lines[1:]]
+    return [*lines[:1], *again]
 
 
 def used(groups: Sequence[Group], rate: Quantity, delay: Quantity) -> list[str]:
@@ -266,7 +281,7 @@ def used(groups: Sequence[Group], rate: Quantity, delay: Quantity) -> list[str]:
     """
     if len(groups) == 1:
         return contrast(groups, rate, delay)
-    found = [*contrast(groups, rate), *contrast(groups, delay)]
+    found = every(groups, rate, delay)
     return [*found, *(kept(groups, delay, rate) if len(groups) > 2 else [])]
 
 
@@ -317,81 +332,9 @@ def only(runs: Runs, name: str) -> list[str]:
 
 
 def _labels(groups: Sequence[Group]) -> str:
-    return phrases.listed([group.label for group in groups])
+    return phrases.listed([group.label for group in groups], 2)
 
 
 def _written(group: Group, quantity: Quantity) -> str:
     value = group.mean(quantity.read)
     return phrases.NONE if value is None else quantity.write(value)
-
-
-def _utilization(metrics: Metrics) -> float | None:
-    """Utilization of the bottleneck; without a link of this name, of the link where packets wait longest."""
-    links = metrics.get("link_metrics", {})
-    if criteria.BOTTLENECK in links:
-        found: float | None = links[criteria.BOTTLENECK].get("utilization")
-        return found
-    waiting = [link for link in links.values() if "utilization" in link and "mean_sojourn" in link]
-    return max(waiting, key=lambda link: link["mean_sojourn"])["utilization"] if waiting else None
-
-
-USE = Quantity("utilization of the bottleneck", _utilization, phrases.percent, short="utilization")
-LOSS = Quantity(
-    "loss rate at the bottleneck", criteria.mean_of("link", criteria.BOTTLENECK, "loss_rate"), phrases.percent
-)
-WAIT = ("shortest", "longest")
-
-
-def waiting(flows: str = "bulk", of: str = "", percentile: int = 95) -> Quantity:
-    """A percentile of the queueing delay of some flows."""
-    name = f"{ordinal(percentile)} percentile of the queueing delay{of}"
-    return Quantity(name, criteria.mean_of("flow", flows, f"p{percentile}_sojourn_l4"), words=WAIT, short="delay")
-
-
-def goodput(flows: str = "bulk", name: str = "goodput") -> Quantity:
-    """Total goodput of some flows."""
-    return Quantity(name, criteria.sum_of("flow", flows, "mean_throughput_l7"), phrases.mbps)
-
-
-def call(flows: str = "voip", name: str = "call's one-way delay") -> Quantity:
-    """99th percentile of the one-way delay of a call."""
-    return Quantity(
-        f"99th percentile of the {name}",
-        criteria.mean_of("flow", flows, "p99_one_way_delay_l4"),
-        words=WAIT,
-        short="delay",
-    )
-
-
-def ping(name: str = "ping") -> Quantity:
-    """95th percentile of a ping's RTT."""
-    return Quantity(
-        "95th percentile of the ping's RTT", criteria.mean_of("probe", name, "p95_rtt"), words=WAIT, short="RTT"
-    )
-
-
-def page(name: str = "web") -> Quantity:
-    """95th percentile of the time to fetch a page."""
-    return Quantity(
-        "95th percentile of the page load time",
-        criteria.mean_of("probe", name, "p95_rtt"),
-        words=WAIT,
-        short="load time",
-    )
-
-
-def share(part: str, whole: Sequence[str], name: str) -> Quantity:
-    """Share of some flows in the goodput of several kinds of flows."""
-    sums = [criteria.sum_of("flow", flows, "mean_throughput_l7") for flows in whole]
-
-    def read(metrics: Metrics) -> float | None:
-        mine, parts = criteria.sum_of("flow", part, "mean_throughput_l7")(metrics), [of(metrics) for of in sums]
-        total = sum(value for value in parts if value is not None)
-        return None if mine is None or any(value is None for value in parts) or total <= 0 else mine / total
-
-    return Quantity(name, read, phrases.percent)
-
-
-def ordinal(number: int) -> str:
-    """Such as `95th`."""
-    return f"{number}{'th' if 10 <= number % 100 <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bloatlab.experiments import answering, criteria, shared
+from bloatlab.experiments import answering, criteria, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.base import Experiment, Metrics
@@ -85,9 +85,9 @@ class AqmComparison(Experiment):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        groups, delay = runs.by(*self.compared), answering.call()
+        groups, delay = runs.by(*self.compared), quantities.call()
         return [
-            *answering.weighed(groups, delay, answering.goodput(name="goodput of the transfers"), answering.page()),
+            *answering.weighed(groups, delay, quantities.goodput(name="goodput of the transfers"), quantities.page()),
             *answering.only(runs, "queue"),
         ]
 

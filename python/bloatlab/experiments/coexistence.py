@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, ClassVar
 
-from bloatlab.experiments import answering, criteria, phrases, shared
+from bloatlab.experiments import answering, criteria, phrases, quantities, shared
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.congestion_controls import comparable
@@ -24,7 +24,7 @@ STARVED = 0.1
 """Share of the throughput of both below which a flow counts as starved."""
 MOST_QUEUES = 3
 """Largest number of queues with an own sentence."""
-_SHARE = answering.share("newcomer", ROLES, "share of the newcomer")
+_SHARE = quantities.share("newcomer", ROLES, "share of the newcomer")
 
 
 def _shares(runs: Runs) -> list[tuple[str, str, float]]:

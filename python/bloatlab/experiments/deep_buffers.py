@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import answering, criteria
+from bloatlab.experiments import answering, criteria, quantities
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.base import Claim, Experiment
@@ -312,7 +312,7 @@ class DeepBuffers(Experiment):
         )
         groups = runs.by() if runs.varying else runs.by("cca")
         return [
-            *answering.contrast(groups, wait, answering.goodput("flow", "throughput"), answering.USE),
+            *answering.contrast(groups, wait, quantities.goodput("flow", "throughput"), quantities.USE),
             *answering.only(runs, "cca"),
         ]
 

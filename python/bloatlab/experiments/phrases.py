@@ -10,7 +10,7 @@ from typing import Any
 
 NONE = "–"
 _SIZED = re.compile(r"([\d.]+(?:e[-+]?\d+)?)(p|B|[kMGT]i?B|[kMGT]?bit/s|[mun]?s)\Z")
-_UNITS = {"p": "packets", "B": "bytes"}
+_UNITS = {"p": "packets"}
 # How a value of a parameter is said in a sentence.
 _SAID = {
     "bw": "a rate of {}",
@@ -44,7 +44,7 @@ _SAID = {
     "newcomer": "newcomer {}",
     "incumbent": "incumbent {}",
 }
-_BARE = {"cca", "queue", "ccp", "scheme", "path", "channel", "scenario", "mode", "preset"}
+_BARE = {"experiment", "cca", "queue", "ccp", "scheme", "path", "channel", "scenario", "mode", "preset"}
 _SHARES = {"loss"}
 # What a number of values is called: singular and plural.
 _NOUNS = {
@@ -82,7 +82,10 @@ _NOUNS = {
     "direction": ("direction", "directions"),
     "period": ("length of a phase", "lengths of a phase"),
     "case": ("set-up", "set-ups"),
+    "mode": ("mode", "modes"),
+    "preset": ("preset", "presets"),
     "engine": ("engine", "engines"),
+    "experiment": ("experiment", "experiments"),
 }
 
 
@@ -165,13 +168,24 @@ def value(given: Any) -> str:
     if not isinstance(given, str):
         return json.dumps(given)
     sized = _SIZED.match(given)
-    return f"{sized[1]} {_UNITS.get(sized[2], sized[2])}" if sized else given
+    if sized is None:
+        return given
+    if sized[2] == "B":
+        return _bytes(float(sized[1]))
+    return f"{sized[1]} {_UNITS.get(sized[2], sized[2])}"
+
+
+def _bytes(count: float) -> str:
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return with_unit(count / factor, unit)
+    return with_unit(count, "bytes")
 
 
 def said(name: str, given: Any) -> str:
     """A parameter with its value in a sentence, such as `a buffer of 80 packets`."""
     text = f"{100 * given:g} %" if name in _SHARES and isinstance(given, int | float) else value(given)
-    return text if name in _BARE else _SAID.get(name, f"{name} {{}}").replace("{}", text)
+    return text if name in _BARE else _SAID.get(name, f"{name.replace('_', ' ')} {{}}").replace("{}", text)
 
 
 def has_words(name: str) -> bool:
@@ -181,10 +195,15 @@ def has_words(name: str) -> bool:
 
 def counted(name: str, count: int) -> str:
     """A number of values of a parameter, such as `24 queues`."""
-    one, many = _NOUNS.get(name, (f"value of {name}", f"values of {name}"))
+    one, many = _nouns(name)
     return f"{count:,} {one if count == 1 else many}"
 
 
 def those(name: str) -> str:
     """What the values of a parameter are called, such as `queues`."""
-    return _NOUNS.get(name, ("", f"values of {name}"))[1]
+    return _nouns(name)[1]
+
+
+def _nouns(name: str) -> tuple[str, str]:
+    words = name.replace("_", " ")
+    return _NOUNS.get(name, (f"value of {words}", f"values of {words}"))

@@ -77,7 +77,8 @@ def read_runs(store: Store, experiment: str, runs: Collection[str] | None = None
     for name in [member.name for member in members] or [experiment]:
         parameters = {run: given for run, given in store.run_parameters(name).items() if runs is None or run in runs}
         metrics = store.run_metrics(list(parameters))
-        found += [Run(given, metrics[run]) for run, given in parameters.items()]
+        own = {"experiment": name} if members else {}
+        found += [Run({**own, **given}, metrics[run]) for run, given in parameters.items()]
     return Runs(found, derived)
 
 

@@ -159,8 +159,7 @@ class AqmSurvey(Experiment):
         queue = Quantity("mean queue", _of_survey("qlen"), phrases.packets, answering.WAIT)
         fair = Quantity("fairness of all flows by Jain's index", _of_survey("fair", 0.01), phrases.index)
         reno = Quantity("share of the Reno flows", _of_survey("tcp_share", 0.01), phrases.percent)
-        found = [line for of in (queue, fair, reno) for line in answering.contrast(groups, of)]
-        return [*found, *answering.only(runs, "queue")]
+        return [*answering.every(groups, queue, fair, reno), *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One bottleneck with ten flows."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import answering, criteria
+from bloatlab.experiments import answering, criteria, quantities
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.congestion_controls import comparable
@@ -104,7 +104,7 @@ class CcPerf(DeepBuffers):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        found = answering.used(runs.by(*self.compared), answering.USE, answering.waiting(FLOWS))
+        found = answering.used(runs.by(*self.compared), quantities.USE, quantities.waiting(FLOWS))
         return [*found, *answering.only(runs, "cca")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from bloatlab.errors import ParameterError, unknown
-from bloatlab.experiments import answering, shared
+from bloatlab.experiments import answering, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.base import Experiment
@@ -92,7 +92,7 @@ class CcBenchmark(Suite):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        return answering.used(runs.by(*self.compared), answering.USE, answering.waiting(FLOWS))
+        return answering.used(runs.by(*self.compared), quantities.USE, quantities.waiting(FLOWS))
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """All responsive congestion controls, unless some are named."""

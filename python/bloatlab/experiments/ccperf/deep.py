@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import answering, phrases
+from bloatlab.experiments import answering, phrases, quantities
 from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.ccperf.base import FLOWS, CcPerf
 from bloatlab.experiments.criteria import BOTTLENECK, mean_of
@@ -52,5 +52,5 @@ class DeepBuffersSweep(CcPerf):
         count = f"{len(full) or 'none'} of {phrases.counted('cca', len(shares))}"
         told = f"With {at}, {count} fill{'' if len(full) > 1 else 's'} at least half of it on average"
         told += f": {named}." if full else "."
-        delay = answering.waiting(FLOWS, f" with {at}")
-        return [told, *answering.contrast(groups, delay, answering.USE), *answering.only(runs, "cca")]
+        delay = quantities.waiting(FLOWS, f" with {at}")
+        return [told, *answering.contrast(groups, delay, quantities.USE), *answering.only(runs, "cca")]

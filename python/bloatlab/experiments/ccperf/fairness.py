@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bloatlab.experiments import answering, criteria, phrases
+from bloatlab.experiments import answering, criteria, phrases, quantities
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.ccperf.base import FLOWS, SHARED, CcPerf
@@ -84,7 +84,7 @@ class StartTimeFairness(CcPerf):
         latest = Quantity("share of the flow that starts last", _share_of_last, phrases.percent)
         even = f"Equal shares would be {phrases.percent(1 / max(2, int(runs[0].parameters['k'])))}."
         return [
-            *answering.contrast(groups, latest, answering.waiting(FLOWS)),
+            *answering.contrast(groups, latest, quantities.waiting(FLOWS)),
             *([even] if len(runs.values("k")) == 1 else []),
             *answering.only(runs, "cca"),
         ]

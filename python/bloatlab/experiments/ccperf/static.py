@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from bloatlab.experiments import answering, phrases
+from bloatlab.experiments import answering, phrases, quantities
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.ccperf.base import CcPerf, retransmitted
 
@@ -29,7 +29,7 @@ class LossResilience(CcPerf):
         for loss in (losses[-1], *losses[:-1][:1]):
             groups = runs.where("loss", loss).by(*self.compared)
             said = f"utilization with {phrases.said('loss', loss)}"
-            found += answering.contrast(groups, Quantity(said, answering.USE.read, phrases.percent))
+            found += answering.contrast(groups, Quantity(said, quantities.USE.read, phrases.percent))
         return [*found, *answering.only(runs, "cca")]
 
 
@@ -50,7 +50,7 @@ class ShallowBuffers(CcPerf):
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
         again = Quantity("share of packets that are sent again", retransmitted, phrases.percent)
-        return [*answering.contrast(runs.by(*self.compared), answering.USE, again), *answering.only(runs, "cca")]
+        return [*answering.contrast(runs.by(*self.compared), quantities.USE, again), *answering.only(runs, "cca")]
 
 
 ShallowBuffers.parameters = tuple(

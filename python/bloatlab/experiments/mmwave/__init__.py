@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bloatlab.experiments import answering, criteria, naming, shared
+from bloatlab.experiments import answering, criteria, naming, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun
@@ -101,7 +101,7 @@ class MmwaveAqm(Experiment):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        groups, carried = runs.by(*self.compared), answering.goodput(FLOW)
+        groups, carried = runs.by(*self.compared), quantities.goodput(FLOW)
         trip = Quantity(
             "95th percentile of the RTT",
             criteria.mean_of("flow", FLOW, "p95_rtt_l4"),

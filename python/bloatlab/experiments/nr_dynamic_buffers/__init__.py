@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bloatlab.experiments import answering, criteria, phrases, shared
+from bloatlab.experiments import answering, criteria, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Experiment
@@ -145,7 +145,7 @@ class NrDynamicBuffers(Experiment):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        groups, delay = runs.by(*self.compared), answering.call()
+        groups, delay = runs.by(*self.compared), quantities.call()
         carried = Quantity("goodput of TCP", _carried, phrases.mbps)
         return [*answering.weighed(groups, delay, carried), *answering.only(runs, "scheme")]
 

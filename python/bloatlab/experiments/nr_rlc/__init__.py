@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import answering, criteria, naming, phrases, shared
+from bloatlab.experiments import answering, criteria, naming, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, PublishedRun
@@ -181,7 +181,7 @@ class NrRlc(Experiment):
             "mean delay of the small flow", criteria.mean_of("flow", MICE, "mean_delay"), words=answering.WAIT
         )
         lost = Quantity("share of the small flow's packets that never arrive", _missing(MICE), phrases.percent)
-        carried = answering.goodput(ELEPHANT, "goodput of the large flow")
+        carried = quantities.goodput(ELEPHANT, "goodput of the large flow")
         axes = [name for name in ("buffer", "queue", "lambda") if name in runs.varying]
         if not axes:
             return [*answering.contrast(runs.by("queue"), small, lost, carried), *answering.only(runs, "queue")]

@@ -7,7 +7,7 @@ from math import sqrt
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import answering, criteria, shared
+from bloatlab.experiments import answering, criteria, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Experiment
@@ -89,9 +89,9 @@ class Rfc7928(Experiment):
     section: ClassVar[str]
     own_axes: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Axes of the RFC besides the queue."""
-    asked: ClassVar[tuple[Quantity, ...]] = (answering.waiting(), answering.LOSS)
+    asked: ClassVar[tuple[Quantity, ...]] = (quantities.waiting(), quantities.LOSS)
     """What the question is about: the number that queues are compared by, then others of the same queues."""
-    carried: ClassVar[Quantity | None] = answering.goodput()
+    carried: ClassVar[Quantity | None] = quantities.goodput()
     """Throughput that a queue should not cost; `None`: the answer says nothing about it."""
 
     def __init_subclass__(cls) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import answering, criteria, phrases, shared
+from bloatlab.experiments import answering, criteria, phrases, quantities, shared
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928.base import LEVELS, LONG_FLOWS, Rfc7928, bulk, common, congestion, in_ms
@@ -112,11 +112,7 @@ class Ecn(Rfc7928):
         if "ecn" not in runs.varying:
             return [*super().answer(runs), *answering.only(runs, "ecn")]
         groups = runs.by("ecn")
-        return [
-            line
-            for of in (answering.LOSS, answering.waiting(), answering.goodput())
-            for line in answering.contrast(groups, of)
-        ]
+        return answering.every(groups, quantities.LOSS, quantities.waiting(), quantities.goodput())
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The long flows."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import answering, criteria, phrases, shared
+from bloatlab.experiments import criteria, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity
 from bloatlab.experiments.criteria import Criterion, Metrics, sum_of
@@ -43,7 +43,7 @@ class RttFairness(Rfc7928):
     own_axes: ClassVar[Mapping[str, Any]] = {"rtt_2": ["5ms", "20ms", "200ms", "560ms"]}
     asked = (
         Quantity("goodput of the slower flows, relative to the faster,", _evenness, phrases.percent),
-        answering.waiting(),
+        quantities.waiting(),
     )
     carried = None
     criteria: ClassVar[tuple[Criterion, ...]] = (
@@ -92,7 +92,7 @@ class Rural(Rfc7928):
         warmup="20s",
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"rate": ["512kbit/s", "2Mbit/s"]}
-    asked = (answering.call(), answering.page())
+    asked = (quantities.call(), quantities.page())
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         *criteria.voip(group="call"),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from bloatlab import units
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import answering, criteria
+from bloatlab.experiments import criteria, quantities
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
@@ -30,8 +30,8 @@ class VaryingCongestion(Rfc7928):
     )
     section = "section 8.2.5"
     parameters: ClassVar[tuple[Parameter, ...]] = common(stop="80s", warmup="5s")
-    asked = (answering.waiting(),)
-    carried = answering.USE
+    asked = (quantities.waiting(),)
+    carried = quantities.USE
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         criteria.utilization(),
@@ -84,7 +84,7 @@ class VaryingBandwidth(Rfc7928):
         rate="100Mbit/s",
     )  # fmt: skip
     own_axes: ClassVar[Mapping[str, Any]] = {"period": ["20s", "100ms"]}
-    asked = (answering.waiting(percentile=99),)
+    asked = (quantities.waiting(percentile=99),)
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         criteria.goodput(),

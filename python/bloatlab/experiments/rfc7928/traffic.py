@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bloatlab.experiments import answering, criteria, shared
+from bloatlab.experiments import criteria, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
@@ -33,7 +33,7 @@ class Bursts(Rfc7928):
         page(),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"case": list(BURST_CASES)}
-    asked = (answering.page(), answering.LOSS)
+    asked = (quantities.page(), quantities.LOSS)
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.web(group="pages"),
         *criteria.voip("cbr", title="datagrams'", group="datagrams"),
@@ -70,7 +70,7 @@ class Mix(Rfc7928):
         page(),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"case": list(MIX_CASES)}
-    asked = (answering.call(), answering.page())
+    asked = (quantities.call(), quantities.page())
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.voip(group="call"),
         *criteria.web(group="pages"),
@@ -114,7 +114,7 @@ class Bidirectional(Rfc7928):
         ),
     )  # fmt: skip
     own_axes: ClassVar[Mapping[str, Any]] = {"up": ["1Mbit/s", "10Mbit/s"]}
-    asked = (answering.waiting(), answering.goodput(), answering.goodput("up", "goodput on the way back"))
+    asked = (quantities.waiting(), quantities.goodput(), quantities.goodput("up", "goodput on the way back"))
     carried = None
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import answering, criteria, shared
+from bloatlab.experiments import answering, criteria, quantities, shared
 from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
@@ -41,10 +41,10 @@ class Aggressive(Rfc7928):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        share = answering.share("bulk_friendly", ("bulk_friendly", "bulk_aggressive"), "share of the NewReno flow")
+        share = quantities.share("bulk_friendly", ("bulk_friendly", "bulk_aggressive"), "share of the NewReno flow")
         ways = answering.contrast(runs.by("cca"), share) if "cca" in runs.varying else []
         return [
-            *answering.contrast(runs.by("queue"), share, answering.waiting()), *ways, *answering.only(runs, "queue"),
+            *answering.contrast(runs.by("queue"), share, quantities.waiting()), *ways, *answering.only(runs, "queue"),
         ]  # fmt: skip
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -81,12 +81,12 @@ class Unresponsive(Rfc7928):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        share = answering.share("bulk", ("bulk", "udp"), "share of TCP beside the datagrams")
+        share = quantities.share("bulk", ("bulk", "udp"), "share of TCP beside the datagrams")
         groups = runs.by("queue")
         alone = runs.where("friendly", 0)
         mixed = [value for value in runs.values("friendly") if value]
         beside = runs.where("friendly", mixed[0]).by("queue") if mixed else []
-        delay = answering.waiting("udp", " of datagrams")
+        delay = quantities.waiting("udp", " of datagrams")
         return [
             *answering.contrast(beside, share),
             *answering.contrast(groups if mixed else alone.by("queue"), delay),
