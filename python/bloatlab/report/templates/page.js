@@ -1,5 +1,5 @@
 "use strict";
-// Without this script the page loses the sorting of its tables, nothing else.
+// Without this script the page loses the sorting of its tables, and its folded parts on paper, nothing else.
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
   const key = (row, column) => {
@@ -24,3 +24,5 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// Paper cannot be unfolded.
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
