@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab import units
 from bloatlab.errors import ParameterError
+from bloatlab.experiments import criteria, quantities, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments import shared
+from bloatlab.experiments.answering import WAIT, Quantity, Runs, weighed
 from bloatlab.experiments.base import Experiment, plain
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.parameters import Parameter
@@ -34,6 +35,7 @@ class Responsiveness(Experiment):
 
     name = EXPERIMENT
     title = "Responsiveness under working conditions (RPM)"
+    question = "How many round trips per minute does the path allow under load, and which queue keeps them?"
     summary = (
         "One load-generating connection starts, and another one in each interval, while probes fetch a small object on new "
         "connections. How many round trips per minute does the path allow under this load?"
@@ -132,6 +134,13 @@ class Responsiveness(Experiment):
                 },
             ],
         }  # fmt: skip
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs, by the fetch times over the whole test."""
+        fetch = Quantity(
+            "median time of a foreign probe", criteria.mean_of("probe", FOREIGN, "p50_rtt"), words=WAIT, short="time"
+        )
+        return weighed(runs.by(*self.compared), fetch, quantities.goodput(LOAD, "goodput of the load"))
 
     def answers(self, runs: Sequence[Result]) -> list[Finding]:
         """Responsiveness of each run, the best first, and when the test would have ended."""

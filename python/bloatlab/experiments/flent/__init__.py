@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import criteria, quantities, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import WAIT, Quantity, Runs, every, weighed
 from bloatlab.experiments.base import Experiment, Metrics
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.flent.answers import answers
@@ -22,6 +23,7 @@ CLASSES = {"be": "CS0", "bk": "CS1", "cs5": "CS5", "ef": "EF"}
 """The marks of RRUL's flows in each direction, by the name of the class."""
 PINGED = {"ping_be": "CS0", "ping_bk": "CS1", "ping_ef": "EF"}
 """The marks of RRUL's UDP pings. The ping `ping` is unmarked, as ICMP is."""
+MOST_URGENT = "ping_ef"
 PING_MS = 200
 """Flent's step: time between two requests of a ping."""
 SCORES = {one.name: one.unit for one in JUDGES if one.name in ("rpm", "qoo_conference")}
@@ -129,6 +131,20 @@ class FlentTest(Experiment):
         found = {**sums, **rtts, **{name: numbers.get(name) for name in SCORES}}
         return {name: float(value) for name, value in found.items() if value is not None}
 
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        pings = {"ping": "unmarked ping"} | {name: f"ping marked {dscp}" for name, dscp in self.pings().items()}
+        trips = [
+            Quantity(
+                f"95th percentile of the RTT of the {said}", criteria.mean_of("probe", name, "p95_rtt"), words=WAIT
+            )
+            for name, said in pings.items()
+            if name in ("ping", MOST_URGENT)
+        ]
+        goodput = quantities.goodput(self.directions[0], "goodput")
+        groups = runs.by(*self.compared)
+        return [*weighed(groups, trips[0], goodput), *every(groups, *trips[1:])]
+
     def answers(self, runs: Sequence[Result]) -> list[Finding]:
         """What the load does to each ping."""
         return answers(runs, ("ping", *self.pings()))
@@ -139,6 +155,7 @@ class Rrul(FlentTest):
 
     name = "rrul"
     title = "Realtime response under load (RRUL)"
+    question = "How much longer do pings take while TCP fills the link both ways, and do their marks help?"
     summary = (
         "Four TCP flows in each direction, marked CS0 (best effort), CS1 (background), CS5 and EF, fill a link both ways. How "
         "much longer do pings take under this load than on the idle link, and do marks change that?"
@@ -164,6 +181,7 @@ class RrulBe(FlentTest):
 
     name = "rrul_be"
     title = "Realtime response under load, best effort only"
+    question = "How much longer does a ping take while TCP fills the link both ways?"
     summary = (
         "As RRUL, with four TCP flows in each direction that are all best effort. What does the load do to a ping if no "
         "queue can sort by marks?"
@@ -178,6 +196,7 @@ class TcpNup(FlentTest):
 
     name = "tcp_nup"
     title = "n uploads and a ping"
+    question = "How much longer does a ping take while uploads fill the link?"
     summary = "n TCP flows fill the upload. How much longer does a ping take, and how does that grow with n?"
     directions = (UP,)
     counted = 4
@@ -189,7 +208,13 @@ class TcpNdown(FlentTest):
 
     name = "tcp_ndown"
     title = "n downloads and a ping"
+    question = "How much longer does a ping take while downloads fill the link?"
     summary = "n TCP flows fill the download. How much longer does a ping take, and how does that grow with n?"
     directions = (DOWN,)
     counted = 4
     counts = "downloads"
+
+
+def _rtt_of(ping: str) -> Callable[[Metrics], float | None]:
+    """Reads the RTT of one ping. The names of the others begin alike."""
+    return lambda metrics: metrics.get("probe_metrics", {}).get(ping, {}).get("p95_rtt")
