@@ -6,8 +6,25 @@ use bloatlab_scenario::PlanFlow;
 
 use crate::engine::Engine;
 use crate::place::Place;
-use bloatlab_outcome::{Distribution, LinkAtEnd, NOT_GREEDY, Outcome, Sheet, network_metrics};
+use crate::station::Station;
+use bloatlab_outcome::{Distribution, Flows, LinkAtEnd, NOT_GREEDY, Outcome, Sheet};
 use bloatlab_port::Backlog;
+
+/// What the data of several flows shares: a link, or the air of the cell in one direction, which all bearers of that direction divide.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shared {
+    Link(usize),
+    Air { is_uplink: bool },
+}
+
+/// Where data of flows waits: the slowest of what they share.
+struct Bottleneck {
+    shared: Shared,
+    /// Mean rate, bit/s.
+    rate: f64,
+    /// Mean length of the longest queue, packets.
+    queue: f64,
+}
 
 impl Engine<'_> {
     pub(crate) fn measure_links(&mut self, outcome: &mut Outcome) {
@@ -67,22 +84,75 @@ impl Engine<'_> {
         crossing
     }
 
+    /// Measures the flows whose data shares a link, for every link and for the bottleneck.
     pub(crate) fn measure_network(&self, outcome: &mut Outcome) {
-        outcome.network_metrics = network_metrics(&outcome.flow_metrics, self.capacity());
+        let (warmup, end) = (self.warmup as f64 * 1e-9, self.end as f64 * 1e-9);
+        let flows = Flows::new(&outcome.flows, &outcome.flow_metrics, warmup, end);
+        // The links that the data of each flow crosses, by the flow's number in the tables.
+        let ranked = self.plan.flows.iter().zip(&self.ranks);
+        let paths: Vec<&[usize]> = ranked
+            .filter(|(_, (rank, _))| rank.is_some())
+            .map(|(flow, _)| &flow.forward[..])
+            .collect();
+        let mut sheet = Sheet::default();
+        let links = (0..self.places.len()).filter(|&number| self.station(number).is_some());
+        for (link, number) in links.enumerate() {
+            let crosses = |flow: usize| paths[flow].contains(&number);
+            let rate = self.mean_rate(number).map(|rate| rate * 1e-6);
+            flows.measure_link(&mut sheet, link, &crosses, rate);
+        }
+        let bottleneck = self.shared_bottleneck(&paths);
+        let shares = |flow: usize| {
+            bottleneck.as_ref().is_none_or(|found| {
+                let mut crossed = paths[flow].iter();
+                crossed.any(|&number| self.shared(number) == Some(found.shared))
+            })
+        };
+        let capacity = bottleneck.as_ref().map(|found| found.rate * 1e-6);
+        outcome.network_metrics = flows.measure_network(&shares, capacity);
+        outcome.link_metrics.append(&mut sheet.0);
     }
 
-    /// Mbit/s of all links that are the slowest on some flow's data path.
-    fn capacity(&self) -> f64 {
-        let mut used = vec![false; self.plan.boxes.len()];
-        for flow in &self.plan.flows {
-            let slowest = self.bottleneck(flow);
-            for &number in &flow.forward {
-                used[number] |= self.mean_rate(number) == Some(slowest);
+    /// The slowest of what the data of flows crosses; among equal rates, that with the longest queue. `None` if data crosses nothing with a rate.
+    fn shared_bottleneck(&self, paths: &[&[usize]]) -> Option<Bottleneck> {
+        let mut slowest: Option<Bottleneck> = None;
+        let mut seen = vec![false; self.places.len()];
+        for &number in paths.iter().copied().flatten() {
+            if std::mem::replace(&mut seen[number], true) {
+                continue;
+            }
+            let (Some(shared), Some(rate)) = (self.shared(number), self.mean_rate(number)) else {
+                continue;
+            };
+            let lengths = self.station(number)?.backlog().stats.length.histogram();
+            let queue = lengths.mean().unwrap_or(0.0);
+            let is_slower = slowest
+                .as_ref()
+                .is_none_or(|other| rate < other.rate || rate == other.rate && queue > other.queue);
+            if is_slower {
+                slowest = Some(Bottleneck {
+                    shared,
+                    rate,
+                    queue,
+                });
             }
         }
-        let every = used.iter().enumerate().filter(|(_, used)| **used);
-        let rates = every.filter_map(|(number, _)| self.mean_rate(number));
-        rates.map(|rate| rate * 1e-6).sum()
+        slowest
+    }
+
+    /// What flows share at a box that is a link.
+    fn shared(&self, number: usize) -> Option<Shared> {
+        match self.places[number] {
+            Place::Link(_) => Some(Shared::Link(number)),
+            Place::Bearer(bearer) => Some(Shared::Air {
+                is_uplink: !bearer.is_multiple_of(2),
+            }),
+            _ => None,
+        }
+    }
+
+    fn station(&self, number: usize) -> Option<&dyn Station> {
+        self.network.station(self.places[number])
     }
 
     /// bit/s of the slowest link on a flow's data path, in the mean of what is measured.
