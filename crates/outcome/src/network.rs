@@ -140,6 +140,26 @@ impl<'a> Flows<'a> {
     }
 }
 
+/// What the data of flows crosses, a link or the air of a cell in one direction, as a candidate for the bottleneck.
+pub struct Candidate<T> {
+    /// Which.
+    pub shared: T,
+    /// Mean rate, Mbit/s.
+    pub rate: f64,
+    /// Mean length of the queue, packets.
+    pub queue: f64,
+}
+
+impl<T> Candidate<T> {
+    /// The bottleneck: the slowest, and among equal rates the one with the longest queue.
+    pub fn slowest(candidates: impl Iterator<Item = Self>) -> Option<Self> {
+        candidates.min_by(|one, other| {
+            let rates = one.rate.total_cmp(&other.rate);
+            rates.then(other.queue.total_cmp(&one.queue))
+        })
+    }
+}
+
 /// Jain, Chiu and Hawe 1984; `None` if every value is 0.
 fn jain_index(values: &[f64]) -> Option<f64> {
     let squares: f64 = values.iter().map(|x| x * x).sum();

@@ -7,7 +7,7 @@ use bloatlab_scenario::PlanFlow;
 use crate::engine::Engine;
 use crate::place::Place;
 use crate::station::Station;
-use bloatlab_outcome::{Distribution, Flows, LinkAtEnd, NOT_GREEDY, Outcome, Sheet};
+use bloatlab_outcome::{Candidate, Distribution, Flows, LinkAtEnd, NOT_GREEDY, Outcome, Sheet};
 use bloatlab_port::Backlog;
 
 /// What the data of several flows shares: a link, or the air of the cell in one direction, which all bearers of that direction divide.
@@ -15,15 +15,6 @@ use bloatlab_port::Backlog;
 enum Shared {
     Link(usize),
     Air { is_uplink: bool },
-}
-
-/// Where data of flows waits: the slowest of what they share.
-struct Bottleneck {
-    shared: Shared,
-    /// Mean rate, bit/s.
-    rate: f64,
-    /// Mean length of the longest queue, packets.
-    queue: f64,
 }
 
 impl Engine<'_> {
@@ -101,43 +92,26 @@ impl Engine<'_> {
             let rate = self.mean_rate(number).map(|rate| rate * 1e-6);
             flows.measure_link(&mut sheet, link, &crosses, rate);
         }
-        let bottleneck = self.shared_bottleneck(&paths);
+        let mut crossed: Vec<usize> = paths.iter().copied().flatten().copied().collect();
+        crossed.sort_unstable();
+        crossed.dedup();
+        let candidates = crossed.into_iter().filter_map(|number| {
+            Some(Candidate {
+                shared: self.shared(number)?,
+                rate: self.mean_rate(number)? * 1e-6,
+                queue: self.mean_queue(number)?,
+            })
+        });
+        let bottleneck = Candidate::slowest(candidates);
         let shares = |flow: usize| {
             bottleneck.as_ref().is_none_or(|found| {
                 let mut crossed = paths[flow].iter();
                 crossed.any(|&number| self.shared(number) == Some(found.shared))
             })
         };
-        let capacity = bottleneck.as_ref().map(|found| found.rate * 1e-6);
+        let capacity = bottleneck.as_ref().map(|found| found.rate);
         outcome.network_metrics = flows.measure_network(&shares, capacity);
         outcome.link_metrics.append(&mut sheet.0);
-    }
-
-    /// The slowest of what the data of flows crosses; among equal rates, that with the longest queue. `None` if data crosses nothing with a rate.
-    fn shared_bottleneck(&self, paths: &[&[usize]]) -> Option<Bottleneck> {
-        let mut slowest: Option<Bottleneck> = None;
-        let mut seen = vec![false; self.places.len()];
-        for &number in paths.iter().copied().flatten() {
-            if std::mem::replace(&mut seen[number], true) {
-                continue;
-            }
-            let (Some(shared), Some(rate)) = (self.shared(number), self.mean_rate(number)) else {
-                continue;
-            };
-            let lengths = self.station(number)?.backlog().stats.length.histogram();
-            let queue = lengths.mean().unwrap_or(0.0);
-            let is_slower = slowest
-                .as_ref()
-                .is_none_or(|other| rate < other.rate || rate == other.rate && queue > other.queue);
-            if is_slower {
-                slowest = Some(Bottleneck {
-                    shared,
-                    rate,
-                    queue,
-                });
-            }
-        }
-        slowest
     }
 
     /// What flows share at a box that is a link.
@@ -153,6 +127,12 @@ impl Engine<'_> {
 
     fn station(&self, number: usize) -> Option<&dyn Station> {
         self.network.station(self.places[number])
+    }
+
+    /// Mean length of a link's queue, packets.
+    fn mean_queue(&self, number: usize) -> Option<f64> {
+        let lengths = &self.station(number)?.backlog().stats.length;
+        Some(lengths.histogram().mean().unwrap_or(0.0))
     }
 
     /// bit/s of the slowest link on a flow's data path, in the mean of what is measured.
