@@ -161,6 +161,8 @@ class Link:
     """Bytes per packet that the link layer adds on the wire."""
     device_packets: int
     """Packets that the device holds behind the queue discipline."""
+    air: str | None
+    """For a bearer of a cell: the direction whose symbols it shares with the other bearers, `downlink` or `uplink`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,8 @@ def test_the_page_of_one_run(single):
     assert "Congestion control in a deep buffer" in said
     assert "A standing queue of" in said
     assert "over a base RTT of 15" in said
-    assert "One newreno flow carries" in said
+    assert "the mean sRTT of one newreno flow is" in said
+    assert "It carries" in said
     assert "bloatlab run deep-buffers" in said
     for heading in (
         "Published values and ours",
@@ -189,7 +190,7 @@ def test_many_flows_do_not_fill_the_page(tmp_path):
     assert len(html.encode()) < 700_000
     assert "Distribution over 100 flows." in said
     assert "and 75 more flows." in said
-    assert "100 cubic/bbr flows carry" in said
+    assert "the mean sRTT of 100 cubic/bbr flows is" in said
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,8 @@ def of_run(
 ) -> dict[str, pl.DataFrame]:
     """Tables of one run.
 
-    `links` also has `limit_packets`, the limit of the queue if it counts packets. `flows` also has `links`, the names of the
+    `links` also has `limit_packets`, the limit of the queue if it counts packets, and `air`, the direction of the cell
+    whose symbols a bearer shares. `flows` also has `links`, the names of the
     links that the data crosses. Tables that were not kept are simulated again.
 
     Args:
@@ -58,7 +59,10 @@ def of_result(result: Result) -> dict[str, pl.DataFrame]:
     """
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
     scenario = result.scenario
-    own = {"links": with_limits(tables["links"], scenario), "flows": with_links(tables["flows"], scenario)}
+    own = {
+        "links": with_air(with_limits(tables["links"], scenario), scenario),
+        "flows": with_links(tables["flows"], scenario),
+    }
     return {**tables, **own}
 
 
@@ -240,6 +244,16 @@ def with_links(flows: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame
         for name in map(str, flows["flow"].to_list())
     ]
     return flows.with_columns(pl.Series("links", crossed, dtype=pl.List(pl.String)))
+
+
+def with_air(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
+    """Adds `air` to `links`: `downlink` or `uplink` for a bearer of a cell, null for other links."""
+    if "link" not in links.columns:
+        return links
+    planned = language.stored_plan(scenario)
+    airs = {name: link.air for name, link in planned.links.items()} if planned else {}
+    found = [airs.get(name) for name in links["link"].to_list()]
+    return links.with_columns(pl.Series("air", found, dtype=pl.String))
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
