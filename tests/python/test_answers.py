@@ -32,7 +32,11 @@ RATE = Quantity("rate", lambda metrics: metrics.get("rate"), phrases.mbps)
 def drawn(scenario: dict, seed: str) -> dict:
     """Metrics of every name for the flows, probes and links of a scenario, with random values."""
     plan = language.plan(scenario)
-    entities = {"flow": [flow.name for flow in plan.flows], "link": list(plan.queues), "probe": ["ping", "ping_ef", "web", "foreign_1"]}
+    entities = {
+        "flow": [flow.name for flow in plan.flows],
+        "link": list(plan.queues),
+        "probe": ["ping", "ping_ef", "web", "foreign_1"],
+    }
     found: dict = {f"{scope}_metrics": {name: {} for name in names} for scope, names in entities.items()}
     for scope, metric in definitions():
         for name in entities.get(scope, []):
