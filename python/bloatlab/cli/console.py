@@ -48,10 +48,11 @@ def number(value: float | None) -> str:
     """A number with four significant digits, or without decimals from 1000 on."""
     if value is None or math.isnan(value):
         return "-"
+    # `z`: what rounds to -0 is 0.
     if value == 0 or value.is_integer():
-        return f"{value:.0f}"
+        return f"{value:z.0f}"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 6)}f}"
+    return f"{value:z.{min(digits, 6)}f}"
 
 
 def counted(number: int, what: str) -> str:

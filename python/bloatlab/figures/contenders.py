@@ -131,7 +131,8 @@ class Axis:
         if log:
             room = max(1.15, (high / low) ** 0.06)
             return cls(low / room, high * room, pixels, log, reverse)
-        room = 0.07 * (high - low) or 0.05 * abs(high) or 1.0
+        # The domain is rounded, so values that almost agree need the room of values that agree.
+        room = 0.07 * (high - low) if high - low > 0.01 * abs(high) else 0.05 * abs(high) or 1.0
         return cls(max(0.0, low - room), high + room, pixels, log, reverse)
 
     @property

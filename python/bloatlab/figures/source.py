@@ -21,6 +21,7 @@ from bloatlab.store import Keep
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.ranking import Observation, Ranking
+    from bloatlab.result import Result
     from bloatlab.store import Store
 
 RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
@@ -31,7 +32,8 @@ def of_run(
 ) -> dict[str, pl.DataFrame]:
     """Tables of one run.
 
-    `links` also has `limit_packets`, the limit of the queue if it counts packets. `flows` also has `links`, the names of the
+    `links` also has `limit_packets`, the limit of the queue if it counts packets, and `air`, the direction of the cell
+    whose symbols a bearer shares. `flows` also has `links`, the names of the
     links that the data crosses. Tables that were not kept are simulated again.
 
     Args:
@@ -48,9 +50,21 @@ def of_run(
         result.allow_plugins()
     if engine is not None:
         result.with_engine(engine)
+    return of_result(result)
+
+
+def of_result(result: Result) -> dict[str, pl.DataFrame]:
+    """Tables of one run, as `of_run`.
+
+    Raises:
+        StoreError: A table that was not kept cannot be simulated again.
+    """
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
     scenario = result.scenario
-    own = {"links": with_limits(tables["links"], scenario), "flows": with_links(tables["flows"], scenario)}
+    own = {
+        "links": with_air(with_limits(tables["links"], scenario), scenario),
+        "flows": with_links(tables["flows"], scenario),
+    }
     return {**tables, **own}
 
 
@@ -255,6 +269,16 @@ def with_links(flows: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame
         for name in map(str, flows["flow"].to_list())
     ]
     return flows.with_columns(pl.Series("links", crossed, dtype=pl.List(pl.String)))
+
+
+def with_air(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
+    """Adds `air` to `links`: `downlink` or `uplink` for a bearer of a cell, null for other links."""
+    if "link" not in links.columns:
+        return links
+    planned = language.stored_plan(scenario)
+    airs = {name: link.air for name, link in planned.links.items()} if planned else {}
+    found = [airs.get(name) for name in links["link"].to_list()]
+    return links.with_columns(pl.Series("air", found, dtype=pl.String))
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:

@@ -106,7 +106,7 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
         return runs.select("run_id")
     kept = parameters.join(runs.select("run_id"), on="run_id", how="semi").filter(pl.col("name") != "seed")
     # Thousands of runs share a few values.
-    written = {text: readable(text) for text in kept["value"].unique().to_list()}
+    written = {text: "default" if text == "null" else readable(text) for text in kept["value"].unique().to_list()}
     kept = kept.with_columns(pl.col("value").replace_strict(written, return_dtype=pl.String))
     # A parameter with the name of another column gets an underscore.
     clash = ["run_id", "series", *METRICS]
@@ -148,7 +148,10 @@ METRICS = {
 
 
 def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
-    """`METRICS`, one row per run: sums and means over flows, delay and utilisation at the busiest link."""
+    """`METRICS`, one row per run: sums and means over the flows across the bottleneck, delay and utilisation at the busiest link.
+
+    An engine that measures no `network` metrics gives sums and means over all flows.
+    """
     empty = pl.DataFrame(schema={"run_id": pl.String, **dict.fromkeys(METRICS, pl.Float64)})
     if metrics.is_empty():
         return empty
@@ -163,14 +166,17 @@ def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
         # Without values the sum must be null and not 0.
         return pl.when(of("flow", name).len() > 0).then(of("flow", name).sum())
 
+    def network(name: str, otherwise: pl.Expr) -> pl.Expr:
+        return pl.coalesce(of("network", name).first(), otherwise)
+
     return metrics.group_by("run_id", maintain_order=True).agg(
-        total("mean_throughput_l4").alias("throughput_mbps"),
+        network("agg_throughput", total("mean_throughput_l4")).alias("throughput_mbps"),
         pl.coalesce(link(r"^(mean_)?utili[sz]ation"), total("mean_utilization_bw_l4")).alias("utilization"),
-        of("flow", "mean_srtt_l4").mean().alias("srtt_ms"),
+        network("mean_srtt", of("flow", "mean_srtt_l4").mean()).alias("srtt_ms"),
         pl.coalesce(link(r"^mean_sojourn"), of("flow", "mean_est_qdelay_l4").mean()).alias("delay_ms"),
         link(r"^p95_sojourn").alias("delay_p95_ms"),
         _ping().alias("ping_p95_ms"),
-        total("total_retransmissions_l4").alias("retransmissions"),
+        network("total_retransmissions", total("total_retransmissions_l4")).alias("retransmissions"),
     )
 
 

@@ -78,7 +78,10 @@ def _label(store: Store, point: int, points: list[int]) -> str:
         return ""
     runs = store.runs().filter(point=point).head(1).select("run_id")
     of = store.parameters().join(runs, on="run_id", how="semi").filter(pl.col("name") != "engine")
-    return ", ".join(f"{name} = {readable(value)}" for name, value in of.select("name", "value").iter_rows())
+    return ", ".join(
+        f"{name} = {'default' if value == 'null' else readable(value)}"
+        for name, value in of.select("name", "value").iter_rows()
+    )
 
 
 def sentence(found: Comparison) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.finding import Finding
     from bloatlab.figures.sweep import Sweep
+    from bloatlab.judges import Verdict as Scores
+    from bloatlab.report.answers import Answer
     from bloatlab.report.drawing import Picture
 
 
@@ -56,6 +58,7 @@ class RunView:
     lab: str
     """Link that opens it in the lab; empty: none."""
     verdict: Verdict
+    scores: Scores
     tables: list[PlainTable] = field(default_factory=list)
     metrics: list[MetricTable] = field(default_factory=list)
     figures: list[Drawn] = field(default_factory=list)
@@ -99,6 +102,7 @@ class ExperimentView:
     engines: str
     """A sentence about engines other than the simulator, and about how well they kept time; empty: there are none."""
     verdict: Verdict
+    answer: Answer
     commands: list[str]
     lab: str
     """Link that opens the only run in the lab; empty: none, or there are several runs."""
@@ -117,6 +121,13 @@ class ExperimentView:
     findings: list[FindingView]
     answers: list[FindingView]
     facts: list[tuple[str, str]]
+
+    @property
+    def main_figure(self) -> Drawn | None:
+        """The figure of the first screen: the first over all runs, otherwise the first of the run in detail."""
+        return next(
+            (figure for drawn in (self.figures, *(run.figures for run in self.details)) for figure in drawn), None
+        )
 
     @property
     def claim_sources(self) -> bool:
@@ -163,7 +174,7 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
     known = {parameter.name: parameter for parameter in experiment.parameters} if experiment else {}
     values: dict[str, list[str]] = {}
     for name, value in rows.select("name", "value").unique(maintain_order=True).iter_rows():
-        values.setdefault(name, []).append(readable(value))
+        values.setdefault(name, []).append("default" if value == "null" else readable(value))
     order = {axis.name: axis.values for axis in swept.axes}
     table = []
     for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
@@ -291,10 +302,17 @@ Columns = Mapping[str, tuple[str, str]]
 """Columns of numbers, each with its heading and whether higher or lower is better."""
 
 
-def columns_of(frame: pl.DataFrame, measures: Mapping[str, str]) -> Columns:
-    """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics."""
+def columns_of(frame: pl.DataFrame, measures: Mapping[str, str], *, ranked: bool = False) -> Columns:
+    """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics.
+
+    Args:
+        frame: The runs.
+        measures: The metrics of their experiment, and their units.
+        ranked: Whether the experiment ranks its runs by other metrics. Then there are both kinds of columns.
+    """
     own = {name: (f"{name} ({unit})" if unit else name, "none") for name, unit in measures.items()}
-    return {name: how for name, how in (own or RUN_COLUMNS).items() if frame[name].null_count() < frame.height}
+    shown = {**RUN_COLUMNS, **own} if ranked else own or RUN_COLUMNS
+    return {name: how for name, how in shown.items() if frame[name].null_count() < frame.height}
 
 
 def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:

@@ -18,8 +18,9 @@ from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.figures import bundle
 from bloatlab.figures.policy import policy
+from bloatlab.judges import MEANINGS
 from bloatlab.metrics import definitions
-from bloatlab.report import current, metric_tables, model, site, text, verdict
+from bloatlab.report import answers, current, metric_tables, model, site, text, verdict
 from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
@@ -115,8 +116,9 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
         write(store.directory / site.page_of(name), page)
     ranking = overall_of_store(store, suite)
     drawings = Drawings()
+    answer = answers.of_store(store, suite.name)
     figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
-    whole = site.index(suite, views, ranking, figures, commands, _facts(tables["runs"]))
+    whole = site.index(suite, views, ranking, answer, figures, commands, _facts(tables["runs"]))
     return write(store.directory / site.INDEX, render("site.html", drawings, site=whole))
 
 
@@ -139,7 +141,7 @@ def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFr
     if measures:
         measured = own["measured"].select("run_id", *measures)
         swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
-    columns = model.columns_of(swept.frame, measures)
+    columns = model.columns_of(swept.frame, measures, ranked=ranked is not None)
     queues = verdict.waiting(own["metrics"])
     claims = _claims(store, mine)
     claimed = next(iter(claims["run_id"].to_list()), None)
@@ -156,7 +158,7 @@ def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFr
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
-        judged = verdict.of_ranking(ranked.ranking)
+        judged = replace(verdict.of_ranking(ranked.ranking), grade=judged.grade)
     return model.ExperimentView(
         name=name,
         anchor=anchor,
@@ -165,6 +167,7 @@ def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFr
         source=known.source if known else "",
         engines=_other_engines(mine, own["metrics"]),
         verdict=judged,
+        answer=answers.of_store(store, name),
         commands=commands[-MOST_COMMANDS:],
         lab="" if several else lab.links.get("".join(listed), ""),
         lab_note=lab.note,
@@ -237,6 +240,7 @@ def _run(
     from bloatlab.figures import source
 
     tables = source.of_run(store, run_id)
+    result = store.run(run_id)
     only = OF_PICKED if swept.frame.height > 1 else None
     return model.RunView(
         run_id=run_id,
@@ -245,7 +249,8 @@ def _run(
         why=why,
         lab=lab.links.get(run_id, ""),
         verdict=verdict.of_run(tables, metrics),
-        tables=[*model.entities(tables), *model.on_linux(store.run(run_id).scenario)],
+        scores=result.verdict,
+        tables=[*model.entities(tables), *model.on_linux(result.scenario)],
         metrics=metric_tables.tables(metrics, definitions()),
         figures=_figures(drawings, tables, f"{anchor}-", of_runs=False, only=only),
     )
@@ -262,6 +267,8 @@ def _figures(
     from bloatlab.figures.registry import REGISTRY
 
     wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
+    # In the order that the experiment states, so that its main figure is the first.
+    wanted.sort(key=lambda figure: only.index(figure.name) if only and of_runs else 0)
     return [draw_figure(drawings, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
 
 
@@ -375,7 +382,11 @@ def _environment() -> jinja2.Environment:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
     )
     parts = [loader.get_source(environment, part)[0] for part in ("tables.js", "figures.js", "style.css")]
-    environment.globals |= {"script": Markup('"use strict";\n' + "".join(parts[:2])), "style": Markup(parts[2])}
+    environment.globals |= {
+        "meanings": MEANINGS,
+        "script": Markup('"use strict";\n' + "".join(parts[:2])),
+        "style": Markup(parts[2]),
+    }
     return environment
 
 

@@ -54,3 +54,5 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
+// Paper cannot be unfolded.
+window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
