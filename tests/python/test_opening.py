@@ -71,7 +71,7 @@ def test_of_many_runs_only_those_in_detail_have_links(monkeypatch: pytest.Monkey
     write(8)
     page = report()
     assert len(links(page)) == 2
-    assert "`bloatlab lab DIR --run ID` opens any of the runs in the lab." in page
+    assert "<code>bloatlab lab DIR --run ID</code> opens any of the runs in the lab." in page
 
 
 @pytest.mark.parametrize(

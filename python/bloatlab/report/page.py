@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 import polars as pl
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from bloatlab.analysis.claims import answers_of_store, findings_of_store
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
@@ -387,7 +388,13 @@ def _environment() -> jinja2.Environment:
         "script": Markup('"use strict";\n' + "".join(parts[:2])),
         "style": Markup(parts[2]),
     }
+    environment.filters["code"] = _code
     return environment
+
+
+def _code(text: str) -> Markup:
+    """A sentence of ours whose parts between backticks become code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
 def _finalize(value: Any) -> Any:
