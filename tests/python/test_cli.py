@@ -105,6 +105,50 @@ def test_run_prints_a_summary_and_stores(capsys: pytest.CaptureFixture[str]) -> 
     assert Store("results/deep-buffers").runs().height == 4
 
 
+def test_a_long_table_says_what_it_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    values = ",".join(map(str, range(10, 35)))
+    sweep = ("run", "deep-buffers", "--sweep", f"qlen={values}", "--no-report")
+    short = run(capsys, *sweep)[1]
+    assert "5 more rows: --all prints them" in short
+    assert "--all prints every row" in short
+    whole = run(capsys, *sweep, "--all")[1]
+    assert "more rows" not in whole
+    for qlen in range(10, 35):
+        assert re.search(rf"^{qlen}p ", whole, re.MULTILINE)
+
+
+def test_quiet_prints_only_the_result_and_verbose_also_each_run(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "run", "deep-buffers", "--quiet", "--no-report")
+    assert (code, err) == (0, "")
+    assert "15.59 Mbit/s" in out
+    assert not any(word in out for word in ("simulated", "next:", "report"))
+    code, out, err = run(capsys, "run", "deep-buffers", "--seed", "43", "--verbose", "--no-report")
+    assert re.fullmatch(r"bloatlab: run \w+ \(seed 43\): \d+\.\d\d s, [\d,]+ events\n", err)
+    assert "engine sim, version" in out
+    assert str(Path("results/deep-buffers").resolve()) in out.replace("\n", "")
+    assert run(capsys, "run", "deep-buffers", "-q", "-v")[0] == 2
+
+
+@pytest.mark.parametrize("made", [("run", "deep-buffers"), ("simulate", "mine.toml"), ("reproduce", "deep-buffers")])
+def test_no_report_makes_no_page(capsys: pytest.CaptureFixture[str], made: tuple[str, ...]) -> None:
+    out = run(capsys, *made, "--out", "r", "--no-report")[1]
+    assert "report" not in out
+    assert not list(Path("r").glob("*.html"))
+    assert "report: r/report.html" in run(capsys, *made, "--out", "r")[1]
+
+
+def test_a_figure_that_cannot_be_drawn_names_those_that_can(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "run", "deep-buffers", "--no-report")
+    assert run(capsys, "figure", "results/deep-buffers", "delay_throughput", "-o", "x.json")[0] == 0
+    assert Path("x.json").exists()
+    code, out, err = run(capsys, "figure", "results/deep-buffers", "fetch_times", "-o", "y.json")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "needs probe_series, which these runs do not have; figures that can be drawn: time_series" in err
+    assert "delay_throughput" in err
+    assert "fetch_times" not in err.partition("can be drawn")[2]
+    assert not Path("y.json").exists()
+
+
 def test_a_run_beside_another_experiment_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "also holds" not in run(capsys, "run", "deep-buffers", "--replications", "2", "--out", "both")[1]
     out = run(capsys, "simulate", "mine.toml", "--out", "both")[1]
@@ -166,6 +210,11 @@ def test_export_of_packets(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     code, out, _ = run(capsys, "export", "results/deep-buffers", "--pcap", identity[:8], "-o", "x.pcap")
     assert (code, out) == (0, "x.pcap\n")
     assert (tmp_path / "x.pcap").read_bytes().startswith(b"\xd4\xc3\xb2\xa1")
+    code, out, err = run(capsys, "export", "results/deep-buffers", "--pcap", identity, "--link", "no", "-o", "y.pcap")
+    assert (code, out) == (2, "")
+    assert err == f"bloatlab: --link no: run {identity} has no such link (links: bottleneck)\n"
+    assert not (tmp_path / "y.pcap").exists()
+    assert run(capsys, "export", "results/deep-buffers", "--csv", "--link", "bottleneck")[0] == 2
 
 
 BAD = [

@@ -1,6 +1,7 @@
 """The verdict: what the page and the terminal say of a run."""
 
 import re
+import tomllib
 
 import polars as pl
 import pytest
@@ -8,6 +9,9 @@ import pytest
 import bloatlab as bl
 import synthetic
 from bloatlab import cli
+from bloatlab.cli.main_numbers import MainNumbers, main_numbers
+from bloatlab.cli.summary import Point, many_runs
+from bloatlab.cli.verdict import verdict_of_sweep
 from bloatlab.figures import source
 from bloatlab.report import verdict
 from bloatlab.store import Store
@@ -120,10 +124,141 @@ def test_the_bottleneck_is_a_link_that_data_crosses(tmp_path):
 
 def test_a_single_run_is_told_in_a_few_lines(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "250")
     assert cli.command(["run", "deep-buffers"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("grade B: A standing queue of 43.7 ms")
     assert "throughput 15.39 Mbit/s" in lines[1]
-    assert len(lines) == 5
+    assert lines[-2:] == [
+        "next: bloatlab figure results/deep-buffers time_series -o time_series.svg",
+        "      --all prints every metric",
+    ]
+    assert len(lines) == 6
     assert cli.command(["run", "deep-buffers", "--all"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 60
+
+
+BOTH_WAYS = """
+name = "both-ways"
+duration = "2s"
+dumbbell = { rate = "5Mbit/s", reverse_rate = "5Mbit/s", rtt = "20ms", queue = "fifo" }
+flows = [
+    { name = "down", count = 2 },
+    { name = "up", direction = "reverse", start = "1s", traffic = { kind = "cbr", rate = "500kbit/s" } },
+    { name = "ping", traffic = "ping" },
+    { name = "web", traffic = { kind = "fetch", response = "10kB" } },
+]
+"""
+
+
+def test_main_numbers_are_of_the_bottlenecks_direction(tmp_path):
+    run = bl.run(tomllib.loads(BOTH_WAYS), out=tmp_path / "r")
+    store = Store(tmp_path / "r")
+    metrics = store.run_metrics([run.run_id])[run.run_id]
+    found = main_numbers(store.find(run.run_id)["scenario"], metrics)
+    flows = metrics["flow_metrics"]
+    down = sum(flows[name]["mean_throughput_l4"] for name in ("down_1", "down_2", "web"))
+    assert found.throughput_mbps == pytest.approx(down)
+    assert found.throughput_mbps + flows["up"]["mean_throughput_l4"] > 1.05 * found.throughput_mbps
+    assert found.share == pytest.approx(down / 5)
+    assert found.share < 1
+    assert found.sojourn_ms == metrics["link_metrics"]["bottleneck"]["mean_sojourn"]
+    # A fetch time is no RTT of a ping.
+    assert list(found.pings_ms) == ["ping"]
+    assert found.pings_ms["ping"] == (
+        metrics["probe_metrics"]["ping"]["p50_rtt"],
+        metrics["probe_metrics"]["ping"]["p95_rtt"],
+    )
+
+
+def test_a_sweep_on_the_command_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    (tmp_path / "both.toml").write_text(BOTH_WAYS)
+    sweeps = ["--sweep", "dumbbell.queue.kind=fifo,fq_codel", "--sweep", "dumbbell.rate=2Mbit/s,5Mbit/s"]
+    assert cli.command(["simulate", "both.toml", *sweeps, "--no-report"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    said = " ".join(out.split())
+    assert "least delay: dumbbell.queue.kind=fq_codel, dumbbell.rate=" in said
+    assert "most delay: dumbbell.queue.kind=fifo, dumbbell.rate=2Mbit/s: standing queue" in said
+    rule = next(place for place, line in enumerate(out.splitlines()) if line.startswith("────"))
+    heading = " ".join(" ".join(out.splitlines()[rule - 4 : rule]).split())
+    for word in ("dumbbell.queue.kind", "RTT", "median", "p95", "throughput", "(Mbit/s)", "(%)", "queue"):
+        assert word in heading
+    first = out.splitlines()[rule + 1].split()
+    assert first[:2] == ["fifo", "2Mbit/s"]
+    assert all(float(cell) > 0 for cell in first[2:])
+
+
+class Planned:
+    """A run of which a summary needs no more than this."""
+
+    seed = 42
+
+    def __init__(self, measures=()):
+        self.measures = dict.fromkeys(measures, "%")
+
+
+def point(swept, *numbers, own=()):
+    own = own or [{} for _ in numbers]
+    runs = [Planned(own[0]) for _ in numbers]
+    return Point(runs, swept, numbers, own)
+
+
+def test_the_points_of_a_sweep_in_words():
+    grid = [(queue, rate) for queue in ("fifo", "codel") for rate in ("1M", "9M")]
+    points = [
+        point(
+            {"queue": queue, "rate": rate},
+            MainNumbers(
+                throughput_mbps=0.9 * float(rate[0]), share=0.9, standing_ms=delay, pings_ms={"ping": (1, delay)}
+            ),
+        )
+        for (queue, rate), delay in zip(grid, (400.0, 350.0, 5.0, 4.0), strict=True)
+    ]
+    assert verdict_of_sweep(points) == [
+        "least delay: queue=codel, rate=9M: standing queue 4 ms (grade A+), RTT of pings 4 ms (95th percentile), "
+        "8.100 Mbit/s (90 % of the bottleneck)",
+        "most delay: queue=fifo, rate=1M: standing queue 400 ms (grade F), RTT of pings 400 ms (95th percentile), "
+        "0.9000 Mbit/s (90 % of the bottleneck)",
+        "differs most: the standing queue, 4 to 400 ms, 100 times as much; mostly with queue",
+    ]
+    # The point with the least delay is not the one with the most throughput.
+    slow = point({"queue": "codel", "rate": "9M"}, MainNumbers(throughput_mbps=1.0, standing_ms=3.0))
+    lines = verdict_of_sweep([*points[:3], slow])
+    assert lines[2].startswith("most throughput: queue=fifo, rate=9M: standing queue 350 ms")
+
+
+def test_points_without_delays_are_told_by_what_the_experiment_measures():
+    points = [point({"cca": name}, MainNumbers(), own=[{"share": share}]) for name, share in (("a", 10.0), ("b", 40.0))]
+    assert verdict_of_sweep(points) == ["differs most: share, 10 to 40 %, 4 times as much"]
+    assert verdict_of_sweep([point({"cca": "a"}, MainNumbers())] * 2) == []
+    same = [point({"cca": name}, MainNumbers(sojourn_ms=5.0)) for name in ("a", "b")]
+    assert verdict_of_sweep(same) == ["the queueing delay is 5 ms at every point"]
+
+
+def test_intervals_make_room_for_columns_and_return_on_a_wide_terminal():
+    several = [
+        MainNumbers(
+            throughput_mbps=5.123 + 0.0123 * run,
+            share=0.9123 + 0.00123 * run,
+            standing_ms=10.123 + 0.123 * run,
+            retransmissions=run,
+            srtt_ms=30.123 + 0.123 * run,
+            pings_ms={"ping": (20.123 + 0.123 * run, 30.123 + run)},
+        )
+        for run in range(3)
+    ]
+    points = [point({"maxq": maxq, "queue": "fq_codel"}, *several) for maxq in ("5", "20")]
+    narrow = many_runs("x: 6 runs", points, 2, 80)
+    shown = [narrow.columns[place].heading for place in narrow.fitting(80)]
+    assert shown[:7] == [
+        "maxq", "queue", "ping RTT median (ms)", "ping RTT p95 (ms)", "throughput (Mbit/s)", "share of rate (%)",
+        "standing queue (ms)",
+    ]  # fmt: skip
+    assert not any("±" in cell for row in narrow.rows for cell in row)
+    assert narrow.notes == ["means over 3 runs; a wider terminal shows the intervals"]
+    wide = many_runs("x: 6 runs", points, 2, 200)
+    assert wide.left_out(200) == []
+    assert wide.rows[0][3] == "31.12 ± 2.5"

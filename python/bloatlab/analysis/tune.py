@@ -28,7 +28,17 @@ from bloatlab.settings import RunSettings
 from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store, Writer, canonical, layout
 from bloatlab.store.keep import Keep
-from bloatlab.sweeps import DEFAULT_SETTINGS, PlannedRun, Progress, Source, Standing, Summary, execute, plan_points
+from bloatlab.sweeps import (
+    DEFAULT_SETTINGS,
+    Ended,
+    PlannedRun,
+    Progress,
+    Source,
+    Standing,
+    Summary,
+    execute,
+    plan_points,
+)
 
 if TYPE_CHECKING:
     import optuna
@@ -134,8 +144,11 @@ def tune(
     *,
     command: str = "",
     progress: Progress | None = None,
+    ended: Ended | None = None,
 ) -> Outcome:
     """Searches until there are `trials` trials; trials that the directory already has count.
+
+    `progress` is called now and then, and `ended` with each run that has ended.
 
     Raises:
         ParameterError: The number of trials is below 1, a name is both varied and set, or the engine refuses what the
@@ -156,7 +169,7 @@ def tune(
     study = _study(problem, directory)
     interrupted = False
     while not interrupted and (trials_of_round := _next(study, trials)):
-        interrupted = not _round(study, problem, directory, trials_of_round, trials, settings, command, progress)
+        interrupted = not _round(study, problem, directory, trials_of_round, trials, settings, command, progress, ended)
     return _outcome(study, problem, trials, interrupted)
 
 
@@ -244,6 +257,7 @@ def _round(
     settings: RunSettings,
     command: str,
     progress: Progress | None,
+    ended: Ended | None,
 ) -> bool:
     """Draws, runs and records one round; `False` if it was interrupted."""
     asked: list[tuple[Trial, list[PlannedRun]]] = []
@@ -267,7 +281,7 @@ def _round(
         if progress is not None:
             progress(replace(standing, done=min(total, numbers[0] + share * standing.done)))
 
-    summary = execute(planned, directory, settings, progress=tell, command=command)
+    summary = execute(planned, directory, settings, progress=tell, ended=ended, command=command)
     if summary.interrupted:
         return False
     metrics = Store(directory).run_metrics([run.run_id for run in planned])

@@ -318,6 +318,8 @@ def export(
         raise ParameterError("export: give one of --csv, --parquet and --pcap RUN")
     if summary and pcap is not None:
         raise ParameterError("export: --summary needs --csv or --parquet")
+    if link is not None and pcap is None:
+        raise ParameterError("export: --link needs --pcap RUN")
     if bootstrap and not summary:
         raise ParameterError("export: --bootstrap needs --summary")
     form = "csv" if csv else "parquet"

@@ -12,6 +12,7 @@ from bloatlab.analysis.compare import Comparison, Row, compare, sides, sides_by
 from bloatlab.analysis.readings import reading
 from bloatlab.cli.console import console, number
 from bloatlab.cli.run import command_line, without_page
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments, axis
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
@@ -21,7 +22,6 @@ from bloatlab.store.text import readable
 from bloatlab.visible import one_line
 
 if TYPE_CHECKING:
-    from rich.table import Table
     from rich.text import Text
 
 MOST_ROWS = 40
@@ -112,7 +112,7 @@ def _print(found: Comparison) -> None:
     if found.identical:
         out.print(f"identical: all {len(found.rows)} values of A are those of B")
         return
-    out.print(comparison_table(found))
+    comparison_table(found).print(out)
     same = sum(row.difference.identical for row in found.rows)
     if not found.judged:
         out.print(
@@ -129,31 +129,34 @@ def _print(found: Comparison) -> None:
     )
 
 
-def comparison_table(found: Comparison) -> Table:
+def comparison_table(found: Comparison) -> FittedTable:
     """One row per metric, with the largest effect first. Identical metrics are left out."""
-    from rich.table import Table
-
     rows = [row for row in found.rows if not row.difference.identical]
     left = len(rows) - MOST_ROWS
-    table = Table(caption=f"and {left} more with smaller effects: --json gives all" if left > 0 else None)
     several = len({row.point for row in found.rows}) > 1
-    if several:
-        table.add_column("point")
-    table.add_column("metric")
-    for heading in ("A", "B", "B - A"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("unit")
+    columns = [Column("point")] if several else []
+    columns += [
+        Column("metric"),
+        *(Column(heading, right=True) for heading in ("A", "B", "B - A")),
+        Column("unit", optional=1),
+    ]
     if found.judged:
-        for heading in (f"{100 * found.confidence:g} % interval", "g", "Cliff's d", "p adjusted"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("beyond noise")
+        columns += [
+            Column(f"{100 * found.confidence:g} % interval", right=True, optional=2),
+            Column("g", right=True, optional=4),
+            Column("Cliff's d", right=True, optional=5),
+            Column("p adjusted", right=True, optional=3),
+            Column("beyond noise"),
+        ]
     else:
-        table.add_column("change", justify="right")
+        columns.append(Column("change", right=True))
+    notes = [f"and {left} more with smaller effects: --json gives all"] if left > 0 else []
+    table = FittedTable(columns, notes=notes, elsewhere="--json and a wider terminal (COLUMNS=160) show them")
     for row in rows[:MOST_ROWS]:
         cells = [row.point] if several else []
         of = row.difference
         cells += [row.name, number(of.mean_a), number(of.mean_b), signed(of.difference), row.unit]
-        table.add_row(*cells, *(_judgement(row) if found.judged else [_change(of.mean_a, of.difference)]))
+        table.add(*cells, *(_judgement(row) if found.judged else [_change(of.mean_a, of.difference)]))
     return table
 
 

@@ -8,9 +8,10 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from bloatlab.cli.tables import output_width, paragraph
 from bloatlab.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from bloatlab.sweeps import Progress, Standing
 
-WIDTH_OF_A_FILE = 160
-"""Width in columns if the output is not a terminal."""
 RECENT_S = 30.0
 """Seconds over which the rate of runs is measured."""
 LINE_EVERY_S = 10.0
@@ -35,8 +34,19 @@ def console() -> Console:
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(visible(text), **options)
 
-    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    width = output_width()
     return Plain(highlight=False, markup=False, emoji=False, width=width)
+
+
+def say(out: Console, text: str, indent: str = "") -> None:
+    """Prints a paragraph in lines that fit the width. Words such as paths are never broken.
+
+    Args:
+        out: Where.
+        text: The paragraph.
+        indent: Put in front of every line but the first.
+    """
+    out.print(paragraph(text, out.width, indent), soft_wrap=True)
 
 
 def complain(text: str) -> None:
@@ -112,37 +122,22 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600}:{whole % 3600 // 60:02} h"
 
 
-PATIENCE_S = 1.0
-
-
 @contextmanager
-def patience(what: str, after_s: float = PATIENCE_S) -> Iterator[None]:
-    """Says on standard error what is being done, if it takes longer than `after_s`.
-
-    Args:
-        what: What is done, such as `making the page`.
-        after_s: Seconds of silence.
-    """
-    timer = threading.Timer(after_s, lambda: print(f"bloatlab: {what} ...", file=sys.stderr, flush=True))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
-@contextmanager
-def progress_bar(total: int, what: str = "runs", *, quiet: bool = False) -> Iterator[Progress | None]:
+def progress_bar(
+    total: int, what: str = "runs", *, quiet: bool = False, silent: bool = False
+) -> Iterator[Progress | None]:
     """Count, rate, remaining time, workers and failures on standard error: a bar on a terminal, else a line now and then.
 
     Args:
         total: Runs of the plan.
         what: What is counted.
         quiet: Without a terminal say nothing, as for `--json`.
+        silent: Say nothing, as for `--quiet`.
     """
     pace = Pace(total)
-    if sys.stderr.isatty():
+    if silent:
+        yield None
+    elif sys.stderr.isatty():
         with _bar(total, what, pace) as tell:
             yield tell
     else:
@@ -172,6 +167,45 @@ def _bar(total: int, what: str, pace: Pace) -> Iterator[Progress]:
             bar.update(task, completed=standing.done, **words)
 
         yield tell
+
+
+PATIENCE_S = 1.0
+"""Seconds after which a terminal shows work that is not counted in runs. Without a terminal, `LINE_EVERY_S`."""
+
+
+@contextmanager
+def patience(what: str, *, silent: bool = False, after_s: float | None = None) -> Iterator[None]:
+    """Says on standard error what is done: a spinner after a second on a terminal, else a line after ten seconds.
+
+    Args:
+        what: What is done, such as `making the page`.
+        silent: Say nothing.
+        after_s: Seconds of silence, if not those.
+    """
+    if silent:
+        yield
+        return
+    shown = ExitStack()
+
+    def show() -> None:
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            shown.enter_context(Console(stderr=True).status(what))
+        else:
+            print(f"bloatlab: {what} ...", file=sys.stderr, flush=True)
+
+    if after_s is None:
+        after_s = PATIENCE_S if sys.stderr.isatty() else LINE_EVERY_S
+    timer = threading.Timer(after_s, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        shown.close()
 
 
 def _lines(total: int, what: str, pace: Pace, clock: Callable[[], float] = time.monotonic) -> Progress:

@@ -9,11 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bloatlab.cli.console import console
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.engines.interface import Detailed
 from bloatlab.engines.registry import ENGINES
-
-WIDTH = 80
-"""Columns of the text."""
 
 
 def show_engines(*, as_json: bool) -> None:
@@ -23,21 +21,19 @@ def show_engines(*, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"engines": found, "installed": installed}) + "\n")
         return
-    from rich.table import Table
-
     out = console()
-    table = Table(
-        width=min(WIDTH, out.width),
-        caption="repeats: equal scenario and seed give equal results; at once: number of runs",
+    headings = ("engine", "runs here", "repeats", "at once", "what it is")
+    table = FittedTable(
+        [Column(heading, whole=heading != "what it is") for heading in headings],
+        notes=["repeats: equal scenario and seed give equal results; at once: number of runs"],
     )
-    for heading in ("engine", "runs here", "repeats", "at once", "what it is"):
-        table.add_column(heading, no_wrap=heading != "what it is")
     for of in found:
         again = "yes" if of["reproducible"] else "no"
         once = "any" if of["concurrency"] is None else str(of["concurrency"])
-        table.add_row(of["name"], "yes" if of["runs"] else "no", again, once, of["summary"])
-    out.print(table)
-    for line in _lines(found):
+        table.add(of["name"], "yes" if of["runs"] else "no", again, once, of["summary"])
+    table.print(out)
+    out.print()
+    for line in _lines(found, out.width):
         out.print(line, soft_wrap=True)
     if installed:
         out.print(f"of installed packages: {', '.join(installed)}", soft_wrap=True)
@@ -59,7 +55,7 @@ def _described(name: str) -> dict[str, Any]:
     }
 
 
-def _lines(found: list[dict[str, Any]]) -> Iterator[str]:
+def _lines(found: list[dict[str, Any]], width: int) -> Iterator[str]:
     """Why engines do not run, and what the machine offers. Engines that say the same share their lines."""
     reasons: dict[str, list[str]] = {}
     details: dict[str, tuple[list[str], Mapping[str, Any]]] = {}
@@ -70,12 +66,12 @@ def _lines(found: list[dict[str, Any]]) -> Iterator[str]:
             details.setdefault(json.dumps(of["details"]), ([], of["details"]))[0].append(of["name"])
     for why, names in reasons.items():
         verb = "does" if len(names) == 1 else "do"
-        yield from textwrap.wrap(f"{' and '.join(names)} {verb} not run here: {why}", WIDTH, subsequent_indent="  ")
+        yield from textwrap.wrap(f"{' and '.join(names)} {verb} not run here: {why}", width, subsequent_indent="  ")
     for names, facts in details.values():
         yield f"{' and '.join(names)} on this machine:"
         for fact, value in facts.items():
             text = f"  {fact.replace('_', ' ')}: {_text(value)}"
-            yield from textwrap.wrap(text, WIDTH, subsequent_indent="    ")
+            yield from textwrap.wrap(text, width, subsequent_indent="    ")
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bloatlab.errors import StoreError
+from bloatlab.errors import ParameterError, StoreError
 from bloatlab.store import Store
 from bloatlab.store.layout import MARKER
 from bloatlab.store.parts import mark
@@ -102,6 +102,9 @@ def export_packets(
         result.allow_plugins()
     if engine is not None:
         result.with_engine(engine)
+    if link is not None and link not in result.link_metrics:
+        known = ", ".join(result.link_metrics) or "none"
+        raise ParameterError(f"--link {link}: run {result.run_id} has no such link (links: {known})")
     path = out if out is not None else Path(f"{result.run_id}.pcap")
     result.write_pcap(path, link)
     return path

@@ -90,7 +90,24 @@ class Running:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Output:
+class Telling:
+    """How much a command that makes runs says, and whether it makes the page."""
+
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=(), show_default=False)] = False
+    """Print only the result: no progress and no hints."""
+    verbose: Annotated[bool, Parameter(name=["--verbose", "-v"], negative=(), show_default=False)] = False
+    """Also print each run as it ends, its engine, its seconds, and where the results are."""
+    no_report: Flag = False
+    """Do not make the report page."""
+
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise ParameterError("--quiet and --verbose: give one of them")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Output(Telling):
     """Where results go, and what is printed."""
 
     out: Results = None
@@ -98,7 +115,7 @@ class Output:
     json: Flag = False
     """Print one JSON object and nothing else."""
     all: Flag = False
-    """Print every metric of a single run."""
+    """Print every metric of a single run, or every row of a sweep."""
 
     def directory(self, name: str) -> Path | str:
         """The results directory. `name` is the name of the experiment, scenario or plan."""
@@ -121,11 +138,14 @@ class Points:
     """Seed of the first replication."""
     packets: Flag = False
     """Record every packet."""
+    dry_run: Flag = False
+    """Only print the number of runs and the first points, and estimate time, memory and disk from three sampled runs,
+    which are not stored. Imports no plugin."""
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class Study:
+class Study(Telling):
     """What `sensitivity` and `tune` vary, and where results go."""
 
     vary: Annotated[

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from bloatlab.analysis.claims import (
     claims_of,
@@ -16,9 +15,11 @@ from bloatlab.analysis.claims import (
     verdicts_on,
 )
 from bloatlab.analysis.judged import verdicts as judged_of
-from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.console import console, number, progress_bar, say
 from bloatlab.cli.options import Output
-from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line
+from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line, told
+from bloatlab.cli.summary import FEW_ROWS
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import get
@@ -26,11 +27,10 @@ from bloatlab.experiments.base import Experiment, Verdict
 from bloatlab.loading import NO_PLUGINS
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store
-from bloatlab.store.remote import Place
 from bloatlab.sweeps import execute
 
-if TYPE_CHECKING:
-    from rich.table import Table
+FEW_NAMES = 5
+"""Claims that do not hold and are named in the first lines."""
 
 
 def reproduce_experiment(name: str, set_: Sequence[str], output: Output, settings: RunSettings) -> int:
@@ -49,12 +49,13 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
             raise ParameterError(f"{parameter}: is fixed to its published value (can be set: {allowed})")
     directory = output.directory(experiment.name)
     runs = plan_published(experiment, given, settings.find_engine(NO_PLUGINS))
-    with progress_bar(len(runs), quiet=output.json) as tell:
+    with progress_bar(len(runs), quiet=output.json, silent=output.quiet) as tell:
         summary = execute(
             runs,
             directory,
             settings,
             progress=tell,
+            ended=told if output.verbose else None,
             command=command_line(),
             after=lambda writer, summary: note_claims(writer, experiment, summary.measured, summary),
         )
@@ -73,25 +74,52 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
         claims, judged = claims_of(experiment, runs, store), judged_of(store, list(metrics), metrics)
         print_json(experiment.name, runs, metrics, claims, findings=findings, judged=judged)
     else:
-        _print(experiment, verdicts, failed, directory)
+        _print(experiment, verdicts, failed, store, output)
+        line = report_line(directory, output)
+        if line and not output.quiet:
+            console().print(line, soft_wrap=True)
     return 1 if failed else 0
 
 
-def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], directory: Place) -> None:
+def _print(
+    experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], store: Store, output: Output
+) -> None:
     out = console()
-    out.print(claims_table(experiment, verdicts))
     claims = sum(verdict.holds is not None for verdict in verdicts)
-    out.print(f"{claims - len(failed)} of {claims} claims hold; source: {experiment.source}", soft_wrap=True)
-    for said, group in itertools.groupby(verdicts, lambda verdict: _remark(experiment, verdict)):
-        names = [verdict.claim.name for verdict in group]
-        who = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]} ({len(names)} claims)"
+    unjudged = len(verdicts) - claims
+    said = f"{claims - len(failed)} of {claims} claims hold" + (f", {unjudged} are not judged" if unjudged else "")
+    say(out, f"{said}; source: {experiment.source}")
+    if failed:
+        names = ", ".join(verdict.claim.name for verdict in failed[:FEW_NAMES])
+        more = f" and {len(failed) - FEW_NAMES} more" if len(failed) > FEW_NAMES else ""
+        say(out, f"these do not hold: {names}{more}")
+    out.print()
+    shown = verdicts if output.all else shortened(verdicts)
+    claims_table(experiment, shown, len(verdicts) - len(shown)).print(out)
+    for said, group in itertools.groupby(shown, lambda verdict: _remark(experiment, verdict)):
+        named = [verdict.claim.name for verdict in group]
+        who = named[0] if len(named) == 1 else f"{named[0]} ... {named[-1]} ({len(named)} claims)"
         if said:
-            out.print(f"{who}: {said}", soft_wrap=True)
-    for place, finding in enumerate(findings_of_store(Store(directory), experiment), 1):
-        out.print(f"\n{place}. {finding.title}", soft_wrap=True)
-        out.print(f"Published: {finding.published}", soft_wrap=True)
-        out.print(f"Here: {finding.ours}", soft_wrap=True)
-    out.print(report_line(directory), soft_wrap=True)
+            say(out, f"{who}: {said}")
+    for place, finding in enumerate(findings_of_store(store, experiment), 1):
+        out.print()
+        say(out, f"{place}. {finding.title}")
+        say(out, f"Published: {finding.published}")
+        say(out, f"Here: {finding.ours}")
+
+
+def shortened(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+    """The claims that do not hold and as many of the others as fit into `FEW_ROWS`, in their order."""
+    failed = sum(verdict.holds is False for verdict in verdicts)
+    room = max(0, FEW_ROWS - failed)
+    shown = []
+    for verdict in verdicts:
+        if verdict.holds is False:
+            shown.append(verdict)
+        elif room > 0:
+            room -= 1
+            shown.append(verdict)
+    return shown
 
 
 def _remark(experiment: Experiment, verdict: Verdict) -> str:
@@ -100,17 +128,27 @@ def _remark(experiment: Experiment, verdict: Verdict) -> str:
     return "; ".join(text for text in (source, verdict.claim.note, verdict.why) if text)
 
 
-def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
-    """A table of the claims: published value, ours, tolerance, and whether it holds."""
-    from rich.table import Table
+def claims_table(experiment: Experiment, verdicts: Sequence[Verdict], hidden: int = 0) -> FittedTable:
+    """A table of the claims: published value, ours, tolerance, and whether it holds.
+
+    Args:
+        experiment: The experiment.
+        verdicts: The claims that are shown.
+        hidden: Number of claims that are not shown.
+    """
     from rich.text import Text
 
-    table = Table(title=f"{experiment.name}: published and ours")
-    table.add_column("claim" if experiment.cases else "metric", no_wrap=not experiment.cases)
-    for heading in ("published", "ours", "difference", "tolerance"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("unit")
-    table.add_column("holds")
+    columns = [
+        Column("claim" if experiment.cases else "metric", whole=not experiment.cases),
+        Column("published", right=True),
+        Column("ours", right=True),
+        Column("unit", optional=2),
+        Column("difference", right=True, optional=1),
+        Column("tolerance", right=True, optional=3),
+        Column("holds"),
+    ]
+    notes = [f"{hidden} more claims, all of which hold or are not judged: --all prints them"] if hidden else []
+    table = FittedTable(columns, f"{experiment.name}: published and ours", notes, "--json and the page show them")
     for verdict in verdicts:
         claim, measured = verdict.claim, verdict.measured
         difference = "-"
@@ -120,7 +158,7 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict]) -> Table:
             difference = f"{100 * gap / abs(claim.published):+.2f} %" if relative else f"{gap:+.4g}"
         unjudged = "not judged" if verdict.why else ""
         word = {True: Text("yes", "green"), False: Text("NO", "bold red"), None: Text(unjudged)}[verdict.holds]
-        table.add_row(
-            claim.name, claim.published_text, number(measured), difference, claim.tolerance_text, claim.unit, word
+        table.add(
+            claim.name, claim.published_text, number(measured), claim.unit, difference, claim.tolerance_text, word
         )
     return table

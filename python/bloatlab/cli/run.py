@@ -5,28 +5,36 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis.claims import claims_of, note_claims
 from bloatlab.analysis.judged import verdicts
 from bloatlab.analysis.ranked import of_plan
-from bloatlab.cli.console import complain, console, patience, progress_bar
-from bloatlab.cli.options import Output, Points
+from bloatlab.cli.console import complain, console, counted, patience, progress_bar, say
+from bloatlab.cli.options import Output, Points, Telling
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
 from bloatlab.judges import Verdict
 from bloatlab.settings import RunSettings
-from bloatlab.store import Keep, Store, Writer
+from bloatlab.store import Keep, RunRecord, Store, Writer
 from bloatlab.store.remote import Place, is_url, shown
 from bloatlab.store.remote.secrets import without_secrets
 from bloatlab.sweeps import ExperimentSource, PlannedRun, Source, Summary, execute, plan_all
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 INTERRUPTED = 130
 MOST_REASONS = 10
+MOST_COMPARED = 2000
+"""Runs of a sweep whose points are compared on the terminal. Of a larger one only the first rows are read."""
+MANY_RUNS = 40
+"""Runs above which their rate is printed."""
 
 
 def command_line() -> str:
@@ -39,7 +47,8 @@ def run_points(source: Source, points: Points, output: Output, settings: RunSett
     base = {name: named(name, value, text) for name, text in assignments(points.set_, "--set").items()}
     given = {name: named(name, axis, text) for name, text in assignments(points.sweep, "--sweep").items()}
     keep = Keep.usual(points.packets)
-    runs, axes = plan_all(source, base, given, replications=points.replications, seed=points.seed, keep=keep)
+    with patience("planning the runs", silent=output.quiet or output.json):
+        runs, axes = plan_all(source, base, given, replications=points.replications, seed=points.seed, keep=keep)
     experiment = source.experiment if isinstance(source, ExperimentSource) else None
     return carry_out(Job(source.name, runs, axes, experiment), output.directory(source.name), output, settings)
 
@@ -62,8 +71,16 @@ def carry_out(job: Job, directory: Place, output: Output, settings: RunSettings)
         if job.experiment is not None:
             note_claims(writer, job.experiment, summary.measured, summary)
 
-    with progress_bar(len(job.runs), quiet=output.json) as tell:
-        summary = execute(job.runs, directory, settings, progress=tell, command=command_line(), after=after)
+    with progress_bar(len(job.runs), quiet=output.json, silent=output.quiet) as tell:
+        summary = execute(
+            job.runs,
+            directory,
+            settings,
+            progress=tell,
+            ended=told if output.verbose else None,
+            command=command_line(),
+            after=after,
+        )
     complain_of(summary)
     if summary.interrupted:
         return interrupted(f"{summary.finished} of {summary.total} runs", directory)
@@ -99,28 +116,81 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
         return
     if not done:
         return
-    from bloatlab.cli.summary import MOST_ROWS, ranking_table, rows_of, summary_table
-    from bloatlab.cli.verdict import verdict_of
-
     out = console()
-    ranks = job.experiment is not None and bool(job.experiment.criteria or isinstance(job.experiment, Suite))
-    listed = done if ranks else [planned for row in rows_of(done)[:MOST_ROWS] for planned in row]
-    metrics = store.run_metrics([planned.run_id for planned in listed])
-    ranking = of_plan(job.experiment, done, metrics) if ranks else None
-    if ranking is not None:
-        out.print(ranking_table(job.name, ranking, len(done)))
-    elif len(done) > 1 or output.all or not (lines := verdict_of(store, done[0], metrics[done[0].run_id])):
-        out.print(summary_table(job.name, done, metrics, job.axes))
-    else:
-        for line in lines:
-            out.print(line, soft_wrap=True, markup=False, highlight=False)
-    made = "simulated" if all(planned.engine.reproducible for planned in job.runs) else "run"
-    how = f"{summary.done} {made}" + (f", {summary.read} read from the store" if summary.read else "")
-    rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MOST_ROWS else ""
-    out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(directory)}", soft_wrap=True)
+    more = _answer(job, done, store, output, out)
+    if output.quiet:
+        report_line(directory, output)
+        return
+    for line in _made(job, summary, directory, output):
+        say(out, line)
     if others := _others(store, done):
-        out.print(f"{shown(directory)} also holds {others}; another --out keeps them apart", soft_wrap=True)
-    out.print(report_line(directory), soft_wrap=True)
+        say(out, f"{shown(directory)} also holds {others}; another --out keeps them apart")
+    if line := report_line(directory, output):
+        out.print(line, soft_wrap=True)
+    out.print(next_line(directory, "time_series" if len(done) == 1 else "delay_throughput", more), soft_wrap=True)
+
+
+def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, out: Console) -> str:
+    """Prints the verdict and the table. Returns what `--all` would add; empty if nothing."""
+    from bloatlab.cli.summary import FEW_ROWS, many_runs, one_run, points_of, ranking_table, rows_of
+    from bloatlab.cli.verdict import verdict_of, verdict_of_sweep
+
+    if job.experiment is not None and (job.experiment.criteria or isinstance(job.experiment, Suite)):
+        metrics = store.run_metrics([planned.run_id for planned in done])
+        if (ranking := of_plan(job.experiment, done, metrics)) is not None:
+            out.print(ranking_table(job.name, ranking, len(done)))
+            return ""
+    if len(done) == 1:
+        metrics = store.run_metrics([done[0].run_id])[done[0].run_id]
+        lines = verdict_of(store, done[0], metrics)
+        for line in lines:
+            say(out, line)
+        if output.all or not lines:
+            one_run(job.name, done[0], metrics).print(out)
+            return ""
+        return "every metric"
+    rows = rows_of(done)
+    compared = len(done) <= MOST_COMPARED
+    listed = rows if output.all or compared else rows[:FEW_ROWS]
+    metrics = store.run_metrics([planned.run_id for row in listed for planned in row])
+    points = points_of(listed, metrics, job.axes)
+    for line in verdict_of_sweep(points) if compared else [f"{len(rows):,} points, which the page compares"]:
+        say(out, line, "  ")
+    out.print()
+    title = f"{job.name}: {counted(len(done), 'run')}"
+    many_runs(title, points, len(rows), out.width, None if output.all else FEW_ROWS).print(out)
+    return "" if output.all or len(rows) <= FEW_ROWS else "every row"
+
+
+def _made(job: Job, summary: Summary, directory: Place, output: Output) -> Iterator[str]:
+    """Lines on how the runs were made."""
+    made = "simulated" if all(planned.engine.reproducible for planned in job.runs) else "run"
+    how = f"{summary.done:,} {made}" + (f", {summary.read:,} read from the store" if summary.read else "")
+    rate = f" ({summary.done / summary.wall_s:.0f} runs/s)" if summary.done > MANY_RUNS else ""
+    yield f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(directory)}"
+    if output.verbose:
+        engines = {f"engine {planned.engine.name}, version {planned.engine_version}" for planned in summary.runs}
+        yield from sorted(engines)
+        if not is_url(directory):
+            yield f"the store is {Path(directory).resolve()}"
+
+
+def next_line(directory: Place, figure: str, more: str = "") -> str:
+    """A line that says what to look at next.
+
+    Args:
+        directory: The results.
+        figure: The figure that shows most of them.
+        more: What `--all` would print; empty if nothing.
+    """
+    figures = f"bloatlab figure {shown(directory)} {figure} -o {figure}.svg"
+    return f"next: {figures}" + (f"\n      --all prints {more}" if more else "")
+
+
+def told(planned: PlannedRun, ended: RunRecord) -> None:
+    """Prints a run that has ended, for `--verbose`."""
+    how = "" if ended.reason is None else (": is suspect" if ended.suspect else ": failed")
+    complain(f"run {planned.run_id} (seed {planned.seed}): {ended.wall_s:.2f} s, {ended.events:,} events{how}")
 
 
 def _others(store: Store, done: Sequence[PlannedRun]) -> str:
@@ -131,17 +201,19 @@ def _others(store: Store, done: Sequence[PlannedRun]) -> str:
     return " and ".join(f"{count} run{'s' if count > 1 else ''} of {name}" for name, count in others.iter_rows())
 
 
-def report_line(directory: Place) -> str:
-    """Makes the page. Returns a line with its path, or with the reason why there is none.
+def report_line(directory: Place, telling: Telling) -> str:
+    """Makes the page. Returns a line with its path, or with the reason why there is none; empty if it is not wanted.
 
     Raises:
         StoreError: The page cannot be written; the results are safe.
     """
-    try:
-        from bloatlab.report import make_report
-    except ImportError as error:
-        return without_page(error)
-    with patience("making the page"):
+    if telling.no_report:
+        return ""
+    with patience("making the page", silent=telling.quiet):
+        try:
+            from bloatlab.report import make_report
+        except ImportError as error:
+            return without_page(error)
         page = make_report(directory)
     return f"report: {page}" + (f" (and in {shown(directory)})" if is_url(directory) else "")
 

@@ -6,13 +6,14 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bloatlab.analysis import sensitivity
 from bloatlab.analysis.sensitivity import Design, Method, Sensitivity
 from bloatlab.cli.console import complain, console, number, progress_bar
 from bloatlab.cli.options import Study
-from bloatlab.cli.run import command_line, complain_of, interrupted
+from bloatlab.cli.run import command_line, complain_of, interrupted, told
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.target import Target
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
@@ -21,9 +22,6 @@ from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.store.files import write_whole
 from bloatlab.sweeps import execute
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 NAME = "sensitivity"
 FIGURE_FORM = ".svg"
@@ -51,8 +49,9 @@ def run_sensitivity(
     made = sensitivity.design(varied(study.vary), method, samples, study.seed)
     sampled = sensitivity.runs_of(target.source, base, made, replications=study.replications, seed=study.seed)
     directory = study.directory(f"{target.source.name}-{NAME}")
-    with progress_bar(len(sampled.runs), quiet=study.json) as tell:
-        summary = execute(sampled.runs, directory, settings, progress=tell, command=command_line())
+    with progress_bar(len(sampled.runs), quiet=study.json, silent=study.quiet) as tell:
+        ended = told if study.verbose else None
+        summary = execute(sampled.runs, directory, settings, progress=tell, ended=ended, command=command_line())
     if summary.interrupted:
         return interrupted(f"{summary.finished} of {summary.total} runs", directory)
     complain_of(summary)
@@ -70,10 +69,14 @@ def run_sensitivity(
         return 0
     out = console()
     for of in found:
-        out.print(indices_table(made, of))
+        indices_table(made, of).print(out)
+        out.print()
     how = f"{summary.done} simulated" + (f", {summary.read} read from the store" if summary.read else "")
-    out.print(f"{how} in {summary.wall_s:.2f} s; indices in {path}", soft_wrap=True)
-    out.print(_figure_line(made, found, directory), soft_wrap=True)
+    figure = "" if study.no_report else _figure_line(made, found, directory)
+    if not study.quiet:
+        out.print(f"{how} in {summary.wall_s:.2f} s; indices in {path}", soft_wrap=True)
+        if figure:
+            out.print(figure, soft_wrap=True)
     return 0
 
 
@@ -93,26 +96,25 @@ def write_text(path: Path, text: str) -> Path:
 HEADINGS = {"sobol": ("S1, alone", "ST, in all"), "morris": ("mu*, mean size", "sigma, spread")}
 
 
-def indices_table(made: Design, found: Sensitivity) -> Table:
+def indices_table(made: Design, found: Sensitivity) -> FittedTable:
     """A table with one row per input, the most important first."""
-    from rich.table import Table
-
     unit = f" {found.unit}" if found.unit else ""
-    table = Table(title=f"{found.metric}: {number(found.low)} to {number(found.high)}{unit}")
-    table.add_column("input", no_wrap=True)
-    table.add_column("range", no_wrap=True)
-    for heading in HEADINGS[made.method]:
-        table.add_column(heading, justify="right", no_wrap=True)
+    columns = [
+        Column("input", whole=True),
+        Column("range", optional=2),
+        *(Column(heading, right=True) for heading in HEADINGS[made.method]),
+    ]
     if made.method == "morris":
-        table.add_column("mu, with sign", justify="right", no_wrap=True)
+        columns.append(Column("mu, with sign", right=True, optional=1))
+    varies = found.low != found.high
+    notes = [] if varies else ["The metric does not vary, so no input has an effect on it."]
+    table = FittedTable(columns, f"{found.metric}: {number(found.low)} to {number(found.high)}{unit}", notes)
     ranges = {of.name: of.text for of in made.varied}
     for index in ordered(found):
         cells = [_cell(index.first, index.first_half_width), _cell(index.total, index.total_half_width)]
         if made.method == "morris":
             cells.append(_cell(index.mean, None))
-        table.add_row(index.name, ranges[index.name], *cells)
-    if found.low == found.high:
-        table.caption = "The metric does not vary, so no input has an effect on it."
+        table.add(index.name, ranges[index.name], *cells)
     return table
 
 

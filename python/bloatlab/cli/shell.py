@@ -15,7 +15,7 @@ from typing import Any
 from bloatlab import units
 from bloatlab.cli.console import complain, number
 from bloatlab.cli.live_view import View, view_of
-from bloatlab.cli.options import BEFORE_COMMAND
+from bloatlab.cli.options import BEFORE_COMMAND, Telling
 from bloatlab.cli.run import command_line, report_line
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.engines import find
@@ -134,7 +134,10 @@ def run_shell(
         finished.outcome.write_pcap(str(pcap))
     store(shell, finished, directory, command=command_line())
     _tell(shell, finished)
-    print(f"bloatlab: {report_line(directory) if report else f'results in {shown(directory)}'}", file=sys.stderr)
+    print(
+        f"bloatlab: {report_line(directory, Telling()) if report else f'results in {shown(directory)}'}",
+        file=sys.stderr,
+    )
     return finished.exit_code
 
 

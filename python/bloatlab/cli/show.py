@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bloatlab import language
-from bloatlab.cli.console import console
+from bloatlab.cli.console import console, say
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.errors import unknown
 from bloatlab.experiments import CATALOGUE, Parameter, get
 from bloatlab.experiments.base import Experiment, plain
@@ -61,12 +62,11 @@ def show_figures(place: Place, run_id: str | None, *, as_json: bool) -> None:
     Raises:
         StoreError: There is no finished run.
     """
-    from bloatlab.cli.figure import first_run
-    from bloatlab.figures import REGISTRY, of_run, of_runs
+    from bloatlab.cli.figure import drawable, first_run
+    from bloatlab.figures import of_run, of_runs
 
     store = Store(place)
-    one, all_ = of_run(store, run_id or first_run(store)), of_runs(store)
-    drawn = [of for of in REGISTRY.values() if of.applicable(all_ if of.of_runs else one)]
+    drawn = drawable(of_runs(store), of_run(store, run_id or first_run(store)))
     if as_json:
         listed = [
             {"name": of.name, "title": of.title, "of": "runs" if of.of_runs else "run", "caption": of.caption}
@@ -151,7 +151,7 @@ def _print_experiment(experiment: Experiment) -> None:
         claims.add_column("claim" if experiment.cases else "metric", overflow="fold")
         claims.add_column("published", justify="right")
         claims.add_column("unit")
-        claims.add_column("tolerance", justify="right")
+        claims.add_column("tolerance", justify="right", no_wrap=True)
         for claim in (*experiment.claims, *experiment.comparison):
             judged = claim.tolerance_text or ("" if claim.bound else "none stated")
             judged += f"{', ' if judged else ''}needs {claim.needs}" if claim.needs else ""
@@ -189,17 +189,13 @@ def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:
         for description in itertools.chain(*catalogue.values()):
             _show_algorithm(out, description)
         return
-    from rich.table import Table
-
     for key, descriptions in catalogue.items():
-        table = Table(title=key.replace("_", " "))
-        table.add_column("kind", no_wrap=True)
-        table.add_column("meaning")
-        table.add_column("also")
+        table = FittedTable([Column("kind", whole=True), Column("meaning"), Column("also")], key.replace("_", " "))
         for description in descriptions:
-            table.add_row(description["kind"], description["summary"], "\n".join(description["aliases"]))
-        out.print(table)
-    out.print("bloatlab algorithms NAME shows its parameters.", soft_wrap=True)
+            table.add(description["kind"], description["summary"], "\n".join(description["aliases"]))
+        table.print(out)
+        out.print()
+    say(out, "bloatlab algorithms NAME shows its parameters.")
 
 
 def _named(catalogue: Mapping[str, list[Any]], names: Sequence[str]) -> dict[str, list[Any]]:
@@ -221,29 +217,27 @@ def _named(catalogue: Mapping[str, list[Any]], names: Sequence[str]) -> dict[str
 
 
 def _show_algorithm(out: Console, description: Mapping[str, Any]) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     also = f" (also {', '.join(description['aliases'])})" if description["aliases"] else ""
     out.print(Text.assemble((description["kind"], "bold"), f"{also}: {description['summary']}"))
     if details := description.get("details"):
         out.print(details)
-    out.print(f"source: {description['source']}", soft_wrap=True)
+    say(out, f"source: {description['source']}")
     if elsewhere := description.get("elsewhere"):
         linux = elsewhere["linux"] or {"name": None}
         names = {"Linux": linux["name"], "ns-3": elsewhere["ns3"], "ns-2": elsewhere["ns2"]}
         known = ", ".join(f"{system}: {name}" for system, name in names.items() if name is not None)
-        out.print(f"elsewhere: {known or 'none known'}", soft_wrap=True, markup=False)
-    table = Table()
-    for heading in ("parameter", "default", "allowed"):
-        table.add_column(heading, no_wrap=heading == "parameter")
-    table.add_column("meaning", ratio=1)
+        say(out, f"elsewhere: {known or 'none known'}")
+    headings = ("parameter", "default", "allowed", "meaning")
+    table = FittedTable([Column(heading, whole=heading == "parameter") for heading in headings])
     for parameter in description["parameters"]:
         kinds = [parameter.get("range"), parameter.get("type"), parameter.get("unit")]
         allowed = ", ".join(str(part) for part in kinds if part)
-        table.add_row(parameter["name"], _text(parameter.get("default")), allowed, parameter["description"])
+        table.add(parameter["name"], _text(parameter.get("default")), allowed, parameter["description"])
     if description["parameters"]:
-        out.print(table)
+        table.print(out)
+    out.print()
 
 
 def _text(value: Any) -> str:

@@ -1,14 +1,17 @@
-"""The table that `run` prints."""
+"""The tables that `run`, `simulate` and `sweep` print."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.cli.console import number
+from bloatlab.cli.main_numbers import MainNumbers, main_numbers, mean_of
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.metrics import definitions
 from bloatlab.store.metrics import SINGLE
 
@@ -18,24 +21,16 @@ if TYPE_CHECKING:
     from bloatlab.experiments.ranking import Ranking
     from bloatlab.sweeps.plan import PlannedRun
 
-MOST_ROWS = 40
+FEW_ROWS = 20
+"""Rows of a sweep's table without `--all`."""
 MOST_ENTITIES = 4
-# Heading, scope, metric, and how the values of flows or links are combined.
-COLUMNS = (
-    ("throughput (Mbit/s)", "flow", "mean_throughput_l4", sum),
-    ("sRTT (ms)", "flow", "mean_srtt_l4", fmean),
-    ("in flight", "flow", "mean_in_flight_l4", sum),
-    ("retransmissions", "flow", "total_retransmissions_l4", sum),
-)
-
-
-def summary_table(
-    name: str, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
-) -> Table:
-    """The metrics of one run, or a table of several runs with one row each."""
-    if len(runs) == 1:
-        return one_run(name, runs[0], metrics[runs[0].run_id])
-    return many_runs(name, runs, metrics, axes)
+MOST_PINGS = 2
+"""Pings with columns. Of more pings, the largest value is shown."""
+ESSENTIAL = 5
+"""Optional columns up to this number are more important than the half-widths of intervals."""
+SMALLEST = 0.0001
+"""Smallest half-width that is shown."""
+ELSEWHERE = "the page, --json and a wider terminal (COLUMNS=160) show them"
 
 
 def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
@@ -57,15 +52,12 @@ def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
     return table
 
 
-def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
-    """Every metric of a run, with a column per flow, or with the mean over many flows."""
-    from rich.table import Table
-
-    table = Table(title=f"{name}, run {run.run_id}, engine {run.engine.name}, seed {run.seed}")
-    table.add_column("metric", no_wrap=True)
-    table.add_column("of", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("unit", no_wrap=True)
+def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> FittedTable:
+    """Every metric of a run, with a row per flow, or with the mean over many flows."""
+    table = FittedTable(
+        [Column("metric", whole=True), Column("of"), Column("value", right=True), Column("unit", whole=True)],
+        title=f"{name}, run {run.run_id}, engine {run.engine.name}, seed {run.seed}",
+    )
     known = definitions()
     order = {key: place for place, key in enumerate(known)}
     for scope in ("experiment", "flow", "link", "probe", "network"):
@@ -83,10 +75,10 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:
         for entity, values in shown.items():
             for metric, value in sorted(values.items(), key=lambda item: order.get((scope, item[0]), len(order))):
                 definition = known.get((scope, metric))
-                table.add_row(
+                table.add(
                     metric, entity, number(value), definition.unit if definition else run.measures.get(metric, "")
                 )
-        table.add_section()
+        table.end_section()
     return table
 
 
@@ -100,58 +92,175 @@ def rows_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
     return list(points.values())
 
 
-def many_runs(
-    name: str, runs: Sequence[PlannedRun], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
-) -> Table:
-    """A table with one row per point: swept parameters, seed or number of runs, and main metrics.
+@dataclass(frozen=True)
+class Point:
+    """One row of a sweep's table: a run, or the replications of a point.
 
-    For several runs, a metric is mean ± half-width.
-
-    `metrics` holds those of the runs in the first rows.
+    Attributes:
+        runs: Its runs.
+        swept: The swept parameters, as text.
+        numbers: The main numbers of each run.
+        own: The metrics that the experiment defines, of each run.
     """
-    from rich.table import Table
 
-    rows = rows_of(runs)
-    replicated = len(rows) < len(runs)
-    left = len(rows) - MOST_ROWS
-    notes = ["mean ± half of the 95 % interval (Student's t)"] if replicated else []
-    notes += [f"and {left} more {'points' if replicated else 'runs'}: see the report"] * (left > 0)
-    table = Table(title=f"{name}, {len(runs)} runs", caption="; ".join(notes) or None)
-    for axis in axes:
-        table.add_column(axis, no_wrap=True)
-    table.add_column("runs" if replicated else "seed", justify="right", no_wrap=True)
-    own = runs[0].measures
-    usual = [*(heading for heading, *_ in COLUMNS), "sojourn (ms)"]
-    for heading in [f"{measure} ({unit})" if unit else measure for measure, unit in own.items()] or usual:
-        table.add_column(heading, justify="right")
-    for row in rows[:MOST_ROWS]:
-        cells = [_text(row[0].parameters.get(axis)) for axis in axes]
-        cells.append(str(len(row) if replicated else row[0].seed))
-        columns = zip(*(_numbers(metrics[run.run_id], own) for run in row), strict=True)
-        table.add_row(*cells, *(_cell([value for value in column if value is not None]) for column in columns))
+    runs: Sequence[PlannedRun]
+    swept: Mapping[str, str]
+    numbers: Sequence[MainNumbers]
+    own: Sequence[Mapping[str, float]]
+
+    @property
+    def label(self) -> str:
+        """The swept parameters, such as `cca=cubic, qlen=80p`."""
+        return ", ".join(f"{name}={value}" for name, value in self.swept.items()) or f"seed {self.runs[0].seed}"
+
+    def mean(self, read: Callable[[MainNumbers], float | None]) -> float | None:
+        """Mean over the runs of one of the main numbers; `None` if no run has it."""
+        return mean_of([read(numbers) for numbers in self.numbers])
+
+
+def points_of(
+    rows: Sequence[Sequence[PlannedRun]], metrics: Mapping[str, Mapping[str, Any]], axes: Mapping[str, Any]
+) -> list[Point]:
+    """The points of a sweep.
+
+    Args:
+        rows: The runs of each point.
+        metrics: The metrics of these runs.
+        axes: The swept parameters.
+    """
+    return [
+        Point(
+            row,
+            {axis: text_of(row[0].parameters.get(axis)) for axis in axes},
+            [main_numbers(run.scenario, metrics[run.run_id]) for run in row],
+            [metrics[run.run_id].get("experiment_metrics", {}) for run in row],
+        )
+        for row in rows
+    ]
+
+
+def many_runs(name: str, points: Sequence[Point], total: int, width: int, most: int | None = FEW_ROWS) -> FittedTable:
+    """A table with one row per point: swept parameters and main numbers.
+
+    Of several runs a value is mean ± half-width. The half-widths are left out if columns would be left out for them.
+
+    Args:
+        name: Of the experiment or scenario.
+        points: The points that may be shown.
+        total: Number of all points.
+        width: Width of the output, columns.
+        most: Largest number of rows; `None`: all.
+    """
+    shown = points if most is None else points[:most]
+    table = _table(name, shown, total, intervals=True)
+    if any(0 < table.columns[place].optional <= ESSENTIAL for place in table.left_out(width)):
+        return _table(name, shown, total, intervals=False)
     return table
 
 
-def _numbers(metrics: Mapping[str, Any], own: Mapping[str, str]) -> list[float | None]:
-    """The metrics of the experiment in a run, or else the main metrics, in the order of the columns."""
-    if own:
-        return [metrics.get("experiment_metrics", {}).get(measure) for measure in own]
-    found: list[float | None] = []
-    for _, scope, metric, combine in COLUMNS:
-        values = [of[metric] for of in metrics[f"{scope}_metrics"].values() if metric in of]
-        found.append(float(combine(values)) if values else None)
-    sojourns = [of["mean_sojourn"] for of in metrics["link_metrics"].values() if "mean_sojourn" in of]
-    return [*found, max(sojourns) if sojourns else None]
+def _table(name: str, points: Sequence[Point], total: int, *, intervals: bool) -> FittedTable:
+    quantities = _quantities(points)
+    counts = {len(point.runs) for point in points}
+    seeds = {run.seed for point in points for run in point.runs}
+    further: list[tuple[Column, Callable[[Point], str]]] = []
+    if len(counts) > 1:
+        further = [(Column("runs", right=True, optional=ESSENTIAL), lambda point: str(len(point.runs)))]
+    elif counts == {1} and len(seeds) > 1:
+        further = [(Column("seed", right=True, optional=ESSENTIAL), lambda point: str(point.runs[0].seed))]
+    notes = []
+    if counts != {1}:
+        many = f"{min(counts)} runs" if len(counts) == 1 else "the runs"
+        interval = "mean ± half of the 95 % interval (Student's t)"
+        notes.append(
+            f"{interval} of {many}" if intervals else f"means over {many}; a wider terminal shows the intervals"
+        )
+    if total > len(points):
+        notes.append(f"{total - len(points):,} more rows: --all prints them")
+    columns = [*(Column(axis) for axis in points[0].swept), *(column for column, _ in (*further, *quantities))]
+    table = FittedTable(columns, name, notes, ELSEWHERE)
+    for point in points:
+        cells = [_cell(read(point), intervals=intervals) for _, read in quantities]
+        table.add(*point.swept.values(), *(read(point) for _, read in further), *cells)
+    return table
 
 
-def _cell(values: Sequence[float]) -> str:
-    if len(values) < 2:
-        return number(values[0]) if values else "-"
+Quantity = tuple[Column, Callable[[Point], list[float | None]]]
+"""A column, and its value in each run of a point."""
+
+
+def _quantities(points: Sequence[Point]) -> list[Quantity]:
+    """The columns of a sweep's table: what the experiment measures itself, the pings, and the bottleneck."""
+    first = points[0].runs[0]
+    own = [
+        (Column(f"{measure} ({unit})" if unit else measure, right=True), _own(measure))
+        for measure, unit in first.measures.items()
+    ]
+    pings = list(dict.fromkeys(name for point in points for numbers in point.numbers for name in numbers.pings_ms))
+    found: list[Quantity] = []
+    for place, title, optional in ((0, "median", 4), (1, "p95", 0)):
+        if len(pings) > MOST_PINGS:
+            heading = f"RTT {title} (ms), worst of {len(pings)} pings"
+            found.append((Column(heading, right=True, optional=optional), _worst_ping(place)))
+        else:
+            found += [
+                (Column(f"{ping} RTT {title} (ms)", right=True, optional=optional), _ping(ping, place))
+                for ping in pings
+            ]
+    usual: list[Quantity] = [
+        (Column("throughput (Mbit/s)", right=True, optional=1), _main(lambda of: of.throughput_mbps)),
+        (Column("share of rate (%)", right=True, optional=3), _main(lambda of: _percent(of.share))),
+        (Column("standing queue (ms)", right=True, optional=2), _main(lambda of: of.standing_ms)),
+        (Column("sojourn p95 (ms)", right=True, optional=6), _main(lambda of: of.sojourn_p95_ms)),
+        (Column("sRTT (ms)", right=True, optional=8), _main(lambda of: of.srtt_ms)),
+        (Column("retransmissions", right=True, optional=7), _main(lambda of: of.retransmissions)),
+    ]
+    there = [
+        quantity for quantity in usual if any(value is not None for point in points for value in quantity[1](point))
+    ]
+    return [*own, *found, *([] if own else there)]
+
+
+def _own(measure: str) -> Callable[[Point], list[float | None]]:
+    return lambda point: [own.get(measure) for own in point.own]
+
+
+def _main(read: Callable[[MainNumbers], float | None]) -> Callable[[Point], list[float | None]]:
+    return lambda point: [read(numbers) for numbers in point.numbers]
+
+
+def _ping(name: str, place: int) -> Callable[[Point], list[float | None]]:
+    return _main(lambda of: of.pings_ms[name][place] if name in of.pings_ms else None)
+
+
+def _worst_ping(place: int) -> Callable[[Point], list[float | None]]:
+    return _main(lambda of: max((values[place] for values in of.pings_ms.values()), default=None))
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _cell(found: Sequence[float | None], *, intervals: bool) -> str:
+    values = [value for value in found if value is not None]
+    if len(values) < 2 or not intervals:
+        return number(fmean(values)) if values else "-"
     from bloatlab.statistics.intervals import summarise
 
-    found = summarise(values)
-    return number(found.mean) + (f" ± {found.t.half_width:.2g}" if found.t else "")
+    of_values = summarise(values)
+    return number(of_values.mean) + (f" ± {_half_width(of_values.t.half_width)}" if of_values.t else "")
 
 
-def _text(value: Any) -> str:
+def _half_width(value: float) -> str:
+    """Two significant digits, without an exponent."""
+    if 0 < value < SMALLEST:
+        return f"<{SMALLEST}"
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def text_of(value: Any) -> str:
+    """A parameter as a user writes it; a dash for none."""
+    if value is None:
+        return "-"
+    if isinstance(value, dict) and set(value) == {"kind"}:
+        return str(value["kind"])
     return value if isinstance(value, str) else json.dumps(value)

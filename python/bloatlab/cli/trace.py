@@ -11,6 +11,7 @@ from pathlib import Path
 from bloatlab import traces
 from bloatlab.cli.console import console, number
 from bloatlab.cli.options import Reading
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError
 
@@ -24,12 +25,10 @@ def show_formats(*, as_json: bool) -> None:
     if as_json:
         print(json.dumps([dataclasses.asdict(entry) for entry in formats]))
         return
-    from rich.table import Table
-
-    table = Table("format", "example of a line", "what it means")
+    table = FittedTable([Column("format", whole=True), Column("example of a line"), Column("what it means")])
     for entry in formats:
-        table.add_row(entry.name, entry.example, entry.description)
-    console().print(table)
+        table.add(entry.name, entry.example, entry.description)
+    table.print(console())
 
 
 def make_trace(

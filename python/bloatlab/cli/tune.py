@@ -7,24 +7,21 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bloatlab.analysis import tune
 from bloatlab.analysis.front import Objective
 from bloatlab.analysis.knobs import knobs, queue_path, tc_of
 from bloatlab.analysis.tune import Outcome, Problem
-from bloatlab.cli.console import console, number, progress_bar
+from bloatlab.cli.console import console, number, progress_bar, working
 from bloatlab.cli.options import Study
-from bloatlab.cli.run import command_line, interrupted
+from bloatlab.cli.run import command_line, interrupted, told
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.target import Target
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
 from bloatlab.sweeps import ScenarioSource, plan, plan_points
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 NAME = "tune"
 
@@ -44,8 +41,9 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
     plugins = study.plugins()
     problem = problem_of(Target.named(name, plugins, settings.find_engine(plugins)), goals, study)
     directory = study.directory(f"{problem.source.name}-{NAME}")
-    with progress_bar(trials, "trials", quiet=study.json) as tell:
-        found = tune.tune(problem, directory, trials, settings, command=command_line(), progress=tell)
+    with progress_bar(trials, "trials", quiet=study.json, silent=study.quiet) as tell:
+        ended = told if study.verbose else None
+        found = tune.tune(problem, directory, trials, settings, command=command_line(), progress=tell, ended=ended)
     if found.interrupted:
         return interrupted(f"{len(found.trials)} of {trials} trials", directory)
     if found.knee is None:
@@ -54,12 +52,14 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
         sys.stdout.write(json.dumps(tune.describe(problem, found), allow_nan=False) + "\n")
         return 0
     out = console()
-    out.print(front_table(problem, found))
+    front_table(problem, found).print(out)
     failed = f", {found.failed} failed" if found.failed else ""
-    out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True)
+    if not study.quiet:
+        out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True)
     out.print(f"recommended: {found.knee.label}", soft_wrap=True)
     out.print(f"  {tc_of(found.knee.queue)}", soft_wrap=True)
-    out.print(_page_line(problem, found, directory), soft_wrap=True)
+    if line := _page_line(problem, found, directory, study):
+        out.print(line, soft_wrap=True)
     return 0
 
 
@@ -94,31 +94,39 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     return Problem(source, base, path, queues, ranges, objectives, study.replications, study.seed)
 
 
-def front_table(problem: Problem, found: Outcome) -> Table:
+def front_table(problem: Problem, found: Outcome) -> FittedTable:
     """A table with one row per point of the front: its values and its tc command."""
-    from rich.table import Table
-
-    table = Table(title=f"{problem.source.name}: Pareto front of {len(found.trials)} trials", caption="* recommended")
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column("queue")
-    for of in problem.objectives:
-        table.add_column(of.title, justify="right")
-    table.add_column("on Linux")
+    columns = [
+        Column("#", right=True),
+        Column("queue"),
+        *(Column(of.title, right=True) for of in problem.objectives),
+        Column("on Linux", optional=1),
+    ]
+    title = f"{problem.source.name}: Pareto front of {len(found.trials)} trials"
+    table = FittedTable(columns, title, ["* recommended"], "--json and the page show them")
     for place, of_front in enumerate(found.front, 1):
         star = "*" if found.knee is not None and of_front.number == found.knee.number else ""
         values = [
             number(middle) + (f" ± {half:.2g}" if half is not None else "")
             for middle, half in zip(of_front.values, of_front.half_widths, strict=True)
         ]
-        table.add_row(f"{star}{place}", of_front.label, *values, tc_of(of_front.queue))
+        table.add(f"{star}{place}", of_front.label, *values, tc_of(of_front.queue))
     return table
 
 
-def _page_line(problem: Problem, found: Outcome, directory: Path) -> str:
-    """Makes the page. Returns lines with the paths of the page and the figure, or the reason why there is no page."""
-    try:
-        from bloatlab.report.tuning import make_tuning_page
-    except ImportError:
-        return "no page: pip install 'bloatlab[report]'"
-    page, figure = make_tuning_page(problem, found, directory, [command_line()])
+def _page_line(problem: Problem, found: Outcome, directory: Path, study: Study) -> str:
+    """Makes the page. Returns lines with the paths of the page and the figure, or the reason why there is no page.
+
+    Empty if the page or the line is not wanted.
+    """
+    if study.no_report:
+        return ""
+    with working("making the page", silent=study.quiet):
+        try:
+            from bloatlab.report.tuning import make_tuning_page
+        except ImportError:
+            return "no page: pip install 'bloatlab[report]'"
+        page, figure = make_tuning_page(problem, found, directory, [command_line()])
+    if study.quiet:
+        return ""
     return f"page: {page}" + (f"\nfigure: {figure}" if figure is not None else "")

@@ -62,15 +62,18 @@ class Standing:
 
 Progress = Callable[[Standing], None]
 """Called now and then with the progress."""
+Ended = Callable[[PlannedRun, RunRecord], None]
+"""Called with each run when it has ended."""
 
 
 class Collector:
     """Receives ended runs from any thread."""
 
-    def __init__(self, writer: Writer, summary: Summary, progress: Progress | None) -> None:
+    def __init__(self, writer: Writer, summary: Summary, progress: Progress | None, ended: Ended | None = None) -> None:
         self._writer = writer
         self._summary = summary
         self._progress = progress
+        self._ended = ended
         self._lock = threading.Lock()
 
     def done(
@@ -108,6 +111,8 @@ class Collector:
                 self._summary.done += 1
             else:
                 (self._summary.suspect if ended.suspect else self._summary.failed).append((planned, ended.reason))
+            if self._ended is not None:
+                self._ended(planned, ended)
 
     def hasten(self) -> None:
         """Writes the received runs at once. Called when the last runs of the plan start."""

@@ -14,7 +14,7 @@ from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, Writer
 from bloatlab.store.files import write_files
 from bloatlab.store.remote import Place, local
-from bloatlab.sweeps.collector import Collector, Progress, Summary
+from bloatlab.sweeps.collector import Collector, Ended, Progress, Summary
 from bloatlab.sweeps.plan import PlannedRun
 from bloatlab.sweeps.repetitions import with_repetitions
 from bloatlab.sweeps.threads import Threads
@@ -62,6 +62,7 @@ def execute(
     settings: RunSettings = DEFAULT_SETTINGS,
     *,
     progress: Progress | None = None,
+    ended: Ended | None = None,
     command: str = "",
     after: Callable[[Writer, Summary], None] | None = None,
     executor: Executor | None = None,
@@ -75,6 +76,7 @@ def execute(
         directory: Results directory, or a URL such as `s3://bucket/path`; created if it does not exist.
         settings: Threads or a cluster. The engine is the one that the runs were planned for.
         progress: Called now and then with the progress.
+        ended: Called with each run when it has ended.
         command: The command that requested the runs, for the store.
         after: Called with the writer after all runs, to store claims.
         executor: Makes the runs; absent: the one that the settings name.
@@ -107,7 +109,7 @@ def execute(
                 writer.parameters(planned.run_id, planned.parameters)
         if runs:
             writer.invocation(runs[0].experiment, command, len(runs))
-        collector = Collector(writer, summary, progress)
+        collector = Collector(writer, summary, progress, ended)
         try:
             executor.run(todo, collector)
             collector.tell()

@@ -20,7 +20,7 @@ NAMED = 16
     caption="One mark per run; better is up and to the right. Bars reach to the 95th percentile of the delay. "
     "Ellipses show one standard deviation over runs that differ only in their seed.",
     needs=("runs", "metrics"),
-    when=lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 1,
+    when=lambda tables: sweep.read(tables).frame.drop_nulls(["delay_ms", "throughput_mbps"]).height > 0,
     of_runs=True,
 )
 def delay_throughput(tables: network.Tables, *, width: int) -> Any:
