@@ -124,7 +124,7 @@ def test_a_plan_that_names_a_plugin_needs_the_user_s_word(run: Run, plan_text: s
     refused(run("sweep", "plan.toml"))
     code, out, _ = run("sweep", "plan.toml", "--dry-run")
     assert code == 0
-    assert f"{2 if 'axes' in plan_text else 1} runs" in out
+    assert ("2 runs" if "axes" in plan_text else "1 run,") in out
     assert not imported()
     assert run("sweep", "plan.toml", "--allow-plugins", "--json")[0] == 0
     assert imported()

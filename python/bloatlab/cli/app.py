@@ -179,8 +179,9 @@ def sweep_(
         keep: How much of a run is stored: measures, metrics, tables or packets. Replaces the value of the plan.
         output: Where results go.
         running: How runs are made.
-        dry_run: Only print the number of runs and the first points. Imports no plugin. A plan in Python must be
-            executed for this too, which needs --allow-plugins.
+        dry_run: Only print the number of runs and the first points, and estimate time, memory and disk from three
+            sampled runs, which are not stored. Imports no plugin. A plan in Python must be executed for this too, which
+            needs --allow-plugins.
         allow_plugins: Import the plugins (module:Class) that FILE names, which runs their code. Plugins named in
             --set need no flag.
     """

@@ -14,6 +14,7 @@ from bloatlab.analysis.claims import claims_of, note_claims
 from bloatlab.analysis.judged import verdicts
 from bloatlab.analysis.ranked import of_plan
 from bloatlab.cli.console import complain, console, counted, patience, progress_bar, say
+from bloatlab.cli.dry_run import show_plan
 from bloatlab.cli.options import Output, Points, Telling
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
@@ -25,6 +26,7 @@ from bloatlab.store import Keep, RunRecord, Store, Writer
 from bloatlab.store.remote import Place, is_url, shown
 from bloatlab.store.remote.secrets import without_secrets
 from bloatlab.sweeps import ExperimentSource, PlannedRun, Source, Summary, execute, plan_all
+from bloatlab.sweeps.suite import preview_all
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,6 +49,9 @@ def run_points(source: Source, points: Points, output: Output, settings: RunSett
     base = {name: named(name, value, text) for name, text in assignments(points.set_, "--set").items()}
     given = {name: named(name, axis, text) for name, text in assignments(points.sweep, "--sweep").items()}
     keep = Keep.usual(points.packets)
+    if points.dry_run:
+        found, swept = preview_all(source, base, given, replications=points.replications, seed=points.seed)
+        return show_plan(source.name, found, list(swept), keep, output, settings)
     with patience("planning the runs", silent=output.quiet or output.json):
         runs, axes = plan_all(source, base, given, replications=points.replications, seed=points.seed, keep=keep)
     experiment = source.experiment if isinstance(source, ExperimentSource) else None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bloatlab.cli.console import console
+from bloatlab.cli.console import patience
+from bloatlab.cli.dry_run import show_plan
 from bloatlab.cli.options import Output
 from bloatlab.cli.run import Job, carry_out
 from bloatlab.cli.values import assignments, named, value
@@ -14,13 +15,10 @@ from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import CATALOGUE
 from bloatlab.loading import AllowedPlugins
 from bloatlab.settings import RunSettings
+from bloatlab.store import Keep
 from bloatlab.store.remote import place
-from bloatlab.sweeps.document import Plan, read_plan
-from bloatlab.sweeps.plan import PlannedRun
-from bloatlab.visible import one_line
-
-SHOWN = 10
-"""Number of points that a dry run lists."""
+from bloatlab.sweeps.document import read_plan
+from bloatlab.sweeps.preview import preview
 
 
 def sweep_plan(
@@ -41,7 +39,7 @@ def sweep_plan(
         set_: `key=value` that override what the plan sets.
         output: Where results go.
         settings: How runs are made.
-        dry_run: Only say what would be run.
+        dry_run: Only say what would be run, and what it would cost.
         allow_plugins: Import whatever plugin the plan names.
 
     Raises:
@@ -61,24 +59,22 @@ def sweep_plan(
         # A dry run imports no engine that only the plan names. Its runs are listed without their identities.
         engine = settings.find_engine(allowed) if settings.engine is not None or dry_run else None
         source = plan.source(allowed, engine)
-        runs = plan.runs(source, dry=dry_run)
+        swept = dict.fromkeys([*(name for point in plan.points for name in point), *plan.axes])
+        if dry_run:
+            found = preview(
+                source,
+                plan.grid(),
+                plan.fixed,
+                replications=plan.replications,
+                seed=plan.seed,
+                where=plan.conditions(),
+            )
+            return show_plan(source.name, found, list(swept), Keep.named(plan.keep), output, settings)
+        with patience("planning the runs", silent=output.quiet or output.json):
+            runs = plan.runs(source)
     except BloatlabError as error:
         raise type(error)(f"{file}: {error}") from error
-    swept = dict.fromkeys([*(name for point in plan.points for name in point), *plan.axes])
-    if dry_run:
-        _list(plan, source.name, runs, list(swept))
-        return 0
     of_plan = plan.out is not None and output.out is None
     directory = place(str(plan.out)) if of_plan else output.directory(source.name)
     experiment = CATALOGUE.get(source.name) if plan.experiment is not None else None
     return carry_out(Job(source.name, runs, swept, experiment), directory, output, settings)
-
-
-def _list(plan: Plan, name: str, runs: Sequence[PlannedRun], swept: Sequence[str]) -> None:
-    points = {run.scenario: run.parameters for run in runs}
-    out = console()
-    out.print(f"{name}: {len(runs):,} runs, {len(points):,} points; {plan.keep} are kept of each run", highlight=False)
-    for parameters in list(points.values())[:SHOWN]:
-        out.print("  " + one_line(", ".join(f"{key}={parameters.get(key)}" for key in swept)), soft_wrap=True)
-    if len(points) > SHOWN:
-        out.print(f"  and {len(points) - SHOWN:,} more")

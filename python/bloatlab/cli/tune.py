@@ -12,7 +12,7 @@ from bloatlab.analysis import tune
 from bloatlab.analysis.front import Objective
 from bloatlab.analysis.knobs import knobs, queue_path, tc_of
 from bloatlab.analysis.tune import Outcome, Problem
-from bloatlab.cli.console import console, number, progress_bar, working
+from bloatlab.cli.console import console, number, progress_bar, patience
 from bloatlab.cli.options import Study
 from bloatlab.cli.run import command_line, interrupted, told
 from bloatlab.cli.tables import Column, FittedTable
@@ -121,7 +121,7 @@ def _page_line(problem: Problem, found: Outcome, directory: Path, study: Study) 
     """
     if study.no_report:
         return ""
-    with working("making the page", silent=study.quiet):
+    with patience("making the page", silent=study.quiet):
         try:
             from bloatlab.report.tuning import make_tuning_page
         except ImportError:

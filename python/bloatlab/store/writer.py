@@ -28,6 +28,8 @@ from bloatlab.store.tables import UNITS, Value
 from bloatlab.store.upgrade import upgrade
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from bloatlab.engines import ArrowTable
 
 COMMIT_EVERY = 0.1
@@ -216,17 +218,7 @@ class Writer:
 
     def _commit(self, records: Sequence[RunRecord], notes: Sequence[Note]) -> None:
         notes = [note for note in notes if note.table != PARAMETERS or self._points.are_new(note)]
-        tables: dict[str, list[tuple[str, ArrowTable]]] = defaultdict(list)
-        rows: list[metrics.Row] = []
-        for record in records:
-            for name, table in record.tables.items():
-                tables[name].append((record.run_id, table))
-            rows += metrics.rows(record.run_id, record.metrics)
-        frames = {name: frame for name, of in sorted(tables.items()) if (frame := concatenate(of)).height}
-        if rows:
-            frames[metrics.TABLE] = metrics.frame(rows)
-        if records:
-            frames[RECORDS] = frame_of_records(record.row() for record in records)
+        frames = frames_of(records)
         if notes:
             frames[NOTES] = frame_of_notes(notes)
         if frames:
@@ -252,6 +244,22 @@ class Writer:
         for path in self._parts.iterdir():
             if layout.is_temporary(path.name) or (layout.is_part(path.name) and path.name not in known):
                 layout.remove_part(path)
+
+
+def frames_of(records: Sequence[RunRecord]) -> dict[str, pl.DataFrame]:
+    """The tables of a part that holds these runs; empty without runs."""
+    tables: dict[str, list[tuple[str, ArrowTable]]] = defaultdict(list)
+    rows: list[metrics.Row] = []
+    for record in records:
+        for name, table in record.tables.items():
+            tables[name].append((record.run_id, table))
+        rows += metrics.rows(record.run_id, record.metrics)
+    frames = {name: frame for name, of in sorted(tables.items()) if (frame := concatenate(of)).height}
+    if rows:
+        frames[metrics.TABLE] = metrics.frame(rows)
+    if records:
+        frames[RECORDS] = frame_of_records(record.row() for record in records)
+    return frames
 
 
 def _refuse_lost(directory: Path) -> None:

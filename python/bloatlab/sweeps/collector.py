@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from bloatlab.store import RunRecord, Writer
 from bloatlab.sweeps import record
@@ -66,8 +66,34 @@ Ended = Callable[[PlannedRun, RunRecord], None]
 """Called with each run when it has ended."""
 
 
+class Receiver(Protocol):
+    """Receives ended runs from any thread of an executor."""
+
+    def done(
+        self,
+        planned: PlannedRun,
+        metrics_json: str,
+        tables: Mapping[str, ArrowTable],
+        *,
+        digest: str,
+        events: int,
+        wall_s: float,
+        suspect: str | None = None,
+    ) -> None:
+        """Receives a run that has ended."""
+
+    def failed(self, planned: PlannedRun, error: BaseException | str, wall_s: float) -> None:
+        """Receives a run that failed."""
+
+    def hasten(self) -> None:
+        """Called when the last runs of the plan start."""
+
+    def tell(self, under_way: float = 0.0) -> None:
+        """Called now and then with the sum of the completed shares of the current runs."""
+
+
 class Collector:
-    """Receives ended runs from any thread."""
+    """Receives ended runs from any thread, and stores them."""
 
     def __init__(self, writer: Writer, summary: Summary, progress: Progress | None, ended: Ended | None = None) -> None:
         self._writer = writer

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import runpy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.scenario.read import read as read_document
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps.conditions import Condition, condition
-from bloatlab.sweeps.plan import PlannedRun, Seeds, Source, plan_points, product
+from bloatlab.sweeps.grid import Grid
+from bloatlab.sweeps.plan import PlannedRun, Seeds, Source, plan_points
 from bloatlab.sweeps.source import ExperimentSource, ScenarioSource
 
 
@@ -101,6 +101,23 @@ class Plan(BaseModel):
             return ScenarioSource(read_document(Path(self.scenario)), Path(self.scenario).stem, plugins, engine)
         return ScenarioSource(self.scenario or {}, name, plugins, engine)
 
+    def grid(self) -> Grid:
+        """Its points in their order, before the conditions.
+
+        Raises:
+            ParameterError: An axis has no values, or something is both set and swept.
+        """
+        return Grid(self.axes, self.fixed, self.points)
+
+    def conditions(self) -> list[Condition]:
+        """Its conditions as functions of the parameters.
+
+        Raises:
+            ParameterError: A condition cannot be read.
+        """
+        where = [self.where] if isinstance(self.where, str) else self.where
+        return [condition(one) if isinstance(one, str) else one for one in where]
+
     def runs(self, source: Source | None = None, *, dry: bool = False) -> list[PlannedRun]:
         """The runs, each once: points outermost, then the axes (the last varies fastest), replications innermost.
 
@@ -114,31 +131,20 @@ class Plan(BaseModel):
             ScenarioError: A scenario is not valid.
             EngineError: The engine cannot run a scenario.
         """
-        for place, point in enumerate(self.points):
-            for name in point:
-                if name in self.axes:
-                    raise ParameterError(f"points.{place}.{name}: is on an axis, too")
-        combined = list(product(self.axes, self.fixed))
-        named = self.points or [{}]
-        points = [{**point, **values} for point, values in itertools.product(named, combined)]
         runs = plan_points(
             source or self.source(),
-            points,
+            self.grid(),
             self.fixed,
             replications=self.replications,
             seed=self.seed,
             seeds=self.seeds,
             keep=Keep.named(self.keep),
-            where=_conditions([self.where] if isinstance(self.where, str) else self.where),
+            where=self.conditions(),
             dry=dry,
         )
         if not runs:
             raise ParameterError("where: no point of the plan meets the conditions")
         return runs
-
-
-def _conditions(where: Sequence[str | Condition]) -> list[Condition]:
-    return [condition(one) if isinstance(one, str) else one for one in where]
 
 
 def read_plan(path: Path | str) -> Plan:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -17,6 +16,7 @@ from bloatlab.scenario.sound import check
 from bloatlab.store.identity import canonical, run_id
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps.conditions import Condition
+from bloatlab.sweeps.grid import Grid
 
 if TYPE_CHECKING:
     from bloatlab.experiments.base import FileMaker, Metrics
@@ -99,22 +99,8 @@ def plan(
         ScenarioError: The scenario is not valid; the text names the key's path.
         EngineError: The engine cannot run the scenario; the text names the key's path.
     """
-    points = product(axes or {}, base or {})
+    points = Grid(axes or {}, base or {})
     return plan_points(source, points, base, replications=replications, seed=seed, seeds=seeds, keep=keep)
-
-
-def product(axes: Mapping[str, Sequence[Any]], base: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The points of the cartesian product of the axes.
-
-    Raises:
-        ParameterError: An axis without values, or one that `base` sets.
-    """
-    for name, values in axes.items():
-        if not values:
-            raise ParameterError(f"{name}: no values to sweep")
-        if name in base:
-            raise ParameterError(f"{name}: is both set and swept")
-    return (dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values()))
 
 
 def plan_points(

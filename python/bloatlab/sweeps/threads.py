@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from bloatlab.engines import Cancelled, Control
 from bloatlab.errors import ParameterError
 from bloatlab.store import Keep
-from bloatlab.sweeps.collector import Collector
+from bloatlab.sweeps.collector import Receiver
 from bloatlab.sweeps.plan import PlannedRun
 
 LOOK_EVERY = 0.05
@@ -32,7 +32,7 @@ class Threads:
             raise ParameterError(f"jobs: must be at least 1, not {jobs}")
         self.jobs = jobs or os.cpu_count() or 1
 
-    def run(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
+    def run(self, todo: Sequence[PlannedRun], collector: Receiver) -> None:
         """Runs the plan and passes each run to the collector when it ends. An interrupt cancels the current runs.
 
         After an interrupt it waits for the engine's runs to return, for at most `TEARDOWN_S`.
@@ -76,7 +76,7 @@ def _join(threads: Sequence[threading.Thread]) -> None:
 class _Work:
     """The shared state of the threads."""
 
-    def __init__(self, todo: Sequence[PlannedRun], collector: Collector) -> None:
+    def __init__(self, todo: Sequence[PlannedRun], collector: Receiver) -> None:
         self.todo = deque(todo)
         self.collector = collector
         self.stop = threading.Event()
