@@ -149,6 +149,18 @@ def test_a_figure_that_cannot_be_drawn_names_those_that_can(capsys: pytest.Captu
     assert not Path("y.json").exists()
 
 
+def test_runs_are_listed_with_the_parameters_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "run", "deep-buffers", "--sweep", "qlen=20,80", "--no-report")
+    lines = run(capsys, "runs", "results/deep-buffers")[1].splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "deep-buffers: 2 runs"
+    assert [line.split()[-1] for line in lines[3:5]] == ["qlen=20p", "qlen=80p"]
+    shared = " ".join(lines[5:]).split()
+    assert shared[0] == "all:"
+    assert {"cca=newreno", "bw=16Mbit/s"} <= set(shared)
+    assert not any(word.startswith("qlen=") for word in shared)
+
+
 def test_a_run_beside_another_experiment_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert "also holds" not in run(capsys, "run", "deep-buffers", "--replications", "2", "--out", "both")[1]
     out = run(capsys, "simulate", "mine.toml", "--out", "both")[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import threading
+from collections.abc import Callable
 
 import pytest
 
@@ -88,6 +89,39 @@ def test_what_is_quick_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with console.patience("making the page", after_s=3600):
         pass
     assert capsys.readouterr().err == ""
+
+
+def test_silent_says_nothing_even_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console.sys.stderr, "isatty", lambda: True)
+    with console.progress_bar(10, silent=True) as tell:
+        assert tell is None
+
+
+def test_work_that_takes_long_is_announced(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    started: list[float] = []
+
+    class AtOnce:
+        """A timer whose time has come when it starts."""
+
+        def __init__(self, after: float, call: Callable[[], None]) -> None:
+            started.append(after)
+            self.start = call
+
+        def cancel(self) -> None: ...
+
+        def join(self) -> None: ...
+
+    monkeypatch.setattr(console.threading, "Timer", AtOnce)
+    with console.patience("making the page"):
+        pass
+    assert capsys.readouterr().err == "bloatlab: making the page ...\n"
+    monkeypatch.setattr(console.sys.stderr, "isatty", lambda: True)
+    with console.patience("making the page"):
+        pass
+    assert started == [console.LINE_EVERY_S, console.PATIENCE_S]
+    with console.patience("making the page", silent=True):
+        pass
+    assert len(started) == 2
 
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from bloatlab.cli.console import complain, counted, progress_bar
+from bloatlab.cli.console import complain, console, counted, progress_bar, say
 from bloatlab.cli.run import MOST_REASONS, command_line, complain_of
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.loading import AllowedPlugins
 from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, canonical
@@ -17,7 +18,10 @@ from bloatlab.store.repair import needs_database, rebuild
 from bloatlab.store.text import readable
 from bloatlab.sweeps import execute
 from bloatlab.sweeps.again import planned_again
-from bloatlab.visible import visible
+from bloatlab.visible import one_line
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def repair_store(place: Place, engine: str | None, settings: RunSettings, *, allow_plugins: bool) -> int:
@@ -75,14 +79,37 @@ def list_runs(place: Place, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps({"runs": rows}) + "\n")
         return
+    out = console()
+    for number, name in enumerate(dict.fromkeys(row["experiment"] for row in rows)):
+        if number:
+            out.print()
+        _print_runs(out, name, [row for row in rows if row["experiment"] == name])
+
+
+def _print_runs(out: Console, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints the runs of an experiment: those parameters that differ in each row, and the others once."""
+    texts = [{of: readable(canonical(value)) for of, value in row["parameters"].items()} for row in rows]
+    names = sorted({of for text in texts for of in text})
+    differing = [of for of in names if len({text.get(of) for text in texts}) > 1]
+    shared = " ".join(f"{of}={texts[0][of]}" for of in names if of not in differing)
+    columns = [Column("run", whole=True), Column("state", whole=True), Column("engine", optional=1), Column("seed")]
+    if differing:
+        columns.append(Column("parameters that differ"))
+    table = FittedTable(columns, f"{name}: {counted(len(rows), 'run')}", elsewhere="--json shows them")
+    for row, text in zip(rows, texts, strict=True):
+        state = row["state"] if row["kept"] is None else f"{row['state']} ({row['kept']})"
+        cells = [row["run_id"], state, row["engine"], _seed(row)]
+        if differing:
+            cells.append(" ".join(f"{of}={text[of]}" for of in differing if of in text))
+        table.add(*cells)
+    table.print(out)
+    if shared:
+        say(out, f"{'all' if len(rows) > 1 else 'parameters'}: {shared}")
     for row in rows:
-        given = " ".join(f"{name}={readable(canonical(value))}" for name, value in row["parameters"].items())
-        state = f"{row['state']}: {row['reason']}" if row["reason"] else f"{row['state']} ({row['kept']})"
-        print(
-            visible(f"{row['run_id']}  {state}  {row['engine']}  {_seed(row)}  {row['experiment']}  {given}").rstrip()
-        )
+        if row["reason"]:
+            out.print(one_line(f"run {row['run_id']} {row['state']}: {row['reason']}"), soft_wrap=True)
 
 
 def _seed(row: Mapping[str, Any]) -> str:
     repeated = f" (repetition {row['repetition']})" if row["repetition"] else ""
-    return f"seed {row['seed']}{repeated}"
+    return f"{row['seed']}{repeated}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bloatlab.visible import visible
 
@@ -97,7 +97,9 @@ class FittedTable:
         left_out = [self.columns[place].heading for place in self.left_out(width)]
         if self.title:
             out.print(paragraph(self.title, width), soft_wrap=True)
-        out.print(self._rich(shown, width), soft_wrap=False)
+        rule = "─" if out.encoding.startswith("utf") else "-"
+        for line in self._lines(shown, width, rule):
+            out.print(line, soft_wrap=True)
         for note in self.notes:
             out.print(paragraph(note, width), soft_wrap=True)
         if left_out:
@@ -151,25 +153,39 @@ class FittedTable:
             spare -= more
         return widths
 
-    def _rich(self, shown: Sequence[int], width: int) -> Any:
-        from rich import box
-        from rich.table import Table
+    def _lines(self, shown: Sequence[int], width: int, rule: str) -> Iterator[Text]:
+        """The lines of heading and rows. Without rich's own tables, which take seconds for thousands of rows."""
+        from rich.text import Text
 
         widths = self.widths(shown, width)
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
-        for place, wide in zip(shown, widths, strict=True):
-            column = self.columns[place]
-            heading = "\n".join(_lines(column.heading, wide))
-            table.add_column(heading, justify="right" if column.right else "left", width=wide, no_wrap=True)
+        headings = [_wrapped(self.columns[place].heading, wide) for place, wide in zip(shown, widths, strict=True)]
+        high = max(map(len, headings))
+        yield from self._row([[""] * (high - len(lines)) + lines for lines in headings], shown, widths, style="bold")
+        yield Text(rule * (sum(widths) + GAP * (len(widths) - 1)))
         for number, row in enumerate(self.rows):
             if number and number in self.sections:
-                table.add_row()
+                yield Text()
             cells = [
-                "\n".join(_lines(cell, wide)) if isinstance(cell, str) else cell
-                for cell, wide in zip((row[place] for place in shown), widths, strict=True)
+                _wrapped(cell, wide) if isinstance(cell := row[place], str) else [cell]
+                for place, wide in zip(shown, widths, strict=True)
             ]
-            table.add_row(*cells)
-        return table
+            yield from self._row(cells, shown, widths)
+
+    def _row(
+        self, cells: Sequence[Sequence[str | Text]], shown: Sequence[int], widths: Sequence[int], style: str = ""
+    ) -> Iterator[Text]:
+        """The lines of one row, whose cells have several lines each."""
+        from rich.text import Text
+
+        for number in range(max(map(len, cells))):
+            line = Text(style=style)
+            for place, wide, lines in zip(shown, widths, cells, strict=True):
+                part = lines[number] if number < len(lines) else ""
+                space = " " * (wide - (_widest_line(part) if isinstance(part, str) else part.cell_len))
+                line.append(space if self.columns[place].right else "").append(part)
+                line.append("" if self.columns[place].right else space).append(" " * GAP)
+            line.rstrip()
+            yield line
 
 
 def _widest_line(text: str) -> int:
@@ -192,7 +208,7 @@ def _squeezed(widths: Sequence[int], room: int) -> list[int]:
     return found
 
 
-def _lines(text: str, width: int) -> list[str]:
+def _wrapped(text: str, width: int) -> list[str]:
     """The lines of a cell. A word that is wider than the column is broken behind punctuation, or where the column ends."""
     if _widest_line(text) <= width:
         return text.split("\n")

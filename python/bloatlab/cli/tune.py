@@ -12,7 +12,7 @@ from bloatlab.analysis import tune
 from bloatlab.analysis.front import Objective
 from bloatlab.analysis.knobs import knobs, queue_path, tc_of
 from bloatlab.analysis.tune import Outcome, Problem
-from bloatlab.cli.console import console, number, progress_bar, patience
+from bloatlab.cli.console import console, number, patience, progress_bar
 from bloatlab.cli.options import Study
 from bloatlab.cli.run import command_line, interrupted, told
 from bloatlab.cli.tables import Column, FittedTable
