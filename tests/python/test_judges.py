@@ -336,7 +336,7 @@ def test_shown_in_terminal_json_and_page(capsys, monkeypatch):
     assert cli.command(["simulate", "judged.toml", "--out", "r"]) == 0
     assert re.search(
         r"\d+ RPM \(\w+\); QoO of 100: web \d+, conference \d+, gaming \d+, streaming \d+; MOS ",
-        capsys.readouterr().out,
+        " ".join(capsys.readouterr().out.split()),
     )
     assert cli.command(["simulate", "judged.toml", "--out", "r", "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["runs"]

@@ -7,10 +7,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bloatlab.cli.console import console, counted, progress_bar
 from bloatlab.cli.run import command_line, complain_of, interrupted
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.expectations import Checked, Judged, PointJudged, prepare
 from bloatlab.expectations.junit import write
@@ -18,12 +19,6 @@ from bloatlab.expectations.wording import measured_text, number, point_text, who
 from bloatlab.loading import AllowedPlugins
 from bloatlab.settings import RunSettings
 from bloatlab.store.remote import Place, shown
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-WIDTH = 80
-"""Most columns of the table."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ def check_files(wanted: Wanted, settings: RunSettings) -> int:
 
 def _print(checked: Checked) -> None:
     out = console()
-    out.print(table_of(checked), width=min(WIDTH, out.width))
+    table_of(checked).print(out)
     failed = [of for of in checked.judged if not of.holds]
     total, summary = len(checked.judged), checked.summary
     read = f" ({summary.read} read from the store)" if summary.read else ""
@@ -98,22 +93,19 @@ def _print(checked: Checked) -> None:
         )
 
 
-def table_of(checked: Checked) -> Table:
+def table_of(checked: Checked) -> FittedTable:
     """One row per expectation: the allowed values, the worst measured value, and where it was measured."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=str(checked.file), expand=True)
-    table.add_column("expectation", overflow="fold", ratio=4)
-    table.add_column("allowed", overflow="fold", ratio=2)
-    table.add_column("measured", justify="right", no_wrap=True)
-    table.add_column("where", overflow="fold", ratio=3)
-    table.add_column("holds", no_wrap=True)
+    columns = [
+        Column("expectation"), Column("allowed"), Column("measured", right=True), Column("where"), Column("holds", whole=True),
+    ]  # fmt: skip
+    table = FittedTable(columns, str(checked.file))
     for judged in checked.judged:
         of, worst = judged.expectation, judged.worst
         measured = "-" if worst.measured is None else number(worst.measured.value, of.reading.unit)
         word = Text("yes", "green") if judged.holds else Text("NO", "bold red")
-        table.add_row(of.name or of.metric, of.allowed, measured, _where(judged, worst), word)
+        table.add(of.name or of.metric, of.allowed, measured, _where(judged, worst), word)
     return table
 
 

@@ -22,9 +22,6 @@ from bloatlab.visible import visible
 if TYPE_CHECKING:
     from rich.console import Console
 
-MOST_OF_DEFAULT = 20
-"""Most columns of a default; longer ones are folded."""
-
 
 def show_catalogue(*, as_json: bool) -> None:
     """Prints name and title of every experiment, in groups. Experiments of installed packages are not imported."""
@@ -131,32 +128,38 @@ def _described(experiment: Experiment) -> dict[str, Any]:
 
 
 def _print_experiment(experiment: Experiment) -> None:
-    from rich.table import Table
     from rich.text import Text
 
     out = console()
     out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"))
     out.print(experiment.summary)
     out.print(f"source: {experiment.source}")
-    table = Table(title="parameters (bloatlab run NAME --set key=value)")
-    table.add_column("parameter", no_wrap=True)
-    table.add_column("default", overflow="fold", max_width=MOST_OF_DEFAULT)
-    table.add_column("meaning", overflow="fold")
+    table = FittedTable(
+        [Column("parameter", whole=True), Column("default"), Column("meaning")],
+        "parameters (bloatlab run NAME --set key=value)",
+    )
     defaults = experiment.resolve({})
     for parameter in experiment.parameters:
-        table.add_row(parameter.name, _text(defaults[parameter.name]), "\n".join(_meaning(parameter)))
-    out.print(table)
+        table.add(parameter.name, _text(defaults[parameter.name]), "\n".join(_meaning(parameter)))
+    out.print()
+    table.print(out)
+    out.print()
     if experiment.claims:
-        claims = Table(title="published values (bloatlab reproduce NAME)")
-        claims.add_column("claim" if experiment.cases else "metric", overflow="fold")
-        claims.add_column("published", justify="right")
-        claims.add_column("unit")
-        claims.add_column("tolerance", justify="right", no_wrap=True)
+        claims = FittedTable(
+            [
+                Column("claim" if experiment.cases else "metric"),
+                Column("published", right=True),
+                Column("unit"),
+                Column("tolerance"),
+            ],
+            "published values (bloatlab reproduce NAME)",
+        )
         for claim in (*experiment.claims, *experiment.comparison):
             judged = claim.tolerance_text or ("" if claim.bound else "none stated")
             judged += f"{', ' if judged else ''}needs {claim.needs}" if claim.needs else ""
-            claims.add_row(claim.name, claim.published_text, claim.unit, judged)
-        out.print(claims)
+            claims.add(claim.name, claim.published_text, claim.unit, judged)
+        claims.print(out)
+        out.print()
     if axes := experiment.axes():
         times = f", {experiment.replications} runs per point" if experiment.replications > 1 else ""
         out.print(f"swept unless set: {', '.join(axes)}{times}")
