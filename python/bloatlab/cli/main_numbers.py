@@ -18,11 +18,13 @@ PING = "ping"
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The bottleneck of a run: the slowest link that data crosses, among equal rates the one with the longest queue.
+    """The bottleneck of a run, as for the metrics of the network (docs/results.md).
+
+    It is the link with the lowest mean rate that data crosses, among equal rates the one with the longest mean queue.
 
     Attributes:
         link: Its name; `None` if the plan of the scenario is not known or has no link with a rate.
-        capacity_mbps: Its rate, Mbit/s; `None` if the rate varies or is not known.
+        capacity_mbps: Its rate, Mbit/s, its mean if it varies; `None` if it is not known.
         lifetimes_s: The flows whose data crosses it, each with its start and stop, seconds.
     """
 
@@ -108,9 +110,10 @@ def bottleneck(scenario: str, of_links: Metrics, of_flows: Metrics) -> Bottlenec
     links = [link for name, link in planned.links.items() if name in crossed and link.rate_bps > 0] if planned else []
     if not links:
         return Bottleneck(None, None, dict.fromkeys(of_flows, (0.0, 0.0)))
-    slowest = min(link.rate_bps for link in links)
+    rates = {link.name: _rate_mbps(link, of_links.get(link.name, {})) for link in links}
+    slowest = min(rates.values())
     found = max(
-        (link for link in links if link.rate_bps == slowest),
+        (link for link in links if rates[link.name] == slowest),
         key=lambda link: of_links.get(link.name, {}).get("mean_queue_length", 0.0),
     )
     # The bearers of a cell share the symbols of their direction, so together they are the bottleneck.
@@ -118,7 +121,14 @@ def bottleneck(scenario: str, of_links: Metrics, of_flows: Metrics) -> Bottlenec
     lifetimes = {
         flow.name: (flow.start_ns / 1e9, flow.stop_ns / 1e9) for flow in data if not sharing.isdisjoint(flow.forward)
     }
-    return Bottleneck(found.name, None if found.rate_varies else found.rate_bps / 1e6, lifetimes)
+    return Bottleneck(found.name, slowest, lifetimes)
+
+
+def _rate_mbps(link: language.Link, metrics: Mapping[str, float]) -> float:
+    """The rate of a link, Mbit/s: its mean if it varies, by the share of it that the goodput is."""
+    if link.rate_varies and metrics.get("goodput_share"):
+        return metrics["goodput"] / metrics["goodput_share"]
+    return link.rate_bps / 1e6
 
 
 @lru_cache(maxsize=256)

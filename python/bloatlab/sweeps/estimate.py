@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import statistics
@@ -140,13 +139,15 @@ def estimate(preview: Preview, settings: RunSettings, tell: Callable[[float], No
     times = _total_s(samples, [costs[planned.run_id] for planned in preview.runs], preview.total)
     longest = max(sample.wall_s for sample in samples)
     files_s, files_bytes = _files(chosen[len(chosen) // 2])
-    mean_cost = statistics.fmean(costs.values())
     # Files are written one after the other when all runs are done.
     low, middle, high = (max(total / jobs, longest) + preview.total * files_s for total in times)
-    disk = {keep: of + preview.total * files_bytes for keep, of in _disk(samples, preview, mean_cost, middle).items()}
-    # After the sizes, which need what the writer imports.
+    disk = {keep: of + preview.total * files_bytes for keep, of in _disk(samples, preview, middle).items()}
+    # After the sizes, which need what the writer imports, and before packets are recorded, which take memory.
     of_runs = jobs * max(sample.memory for sample in samples)
     memory = _resident() + PAGE_BYTES + of_runs + _planned_bytes(preview)
+    packets = _disk_of_packets(samples, preview, statistics.fmean(costs.values()))
+    if packets is not None:
+        disk[Keep.PACKETS] = disk[Keep.TABLES] + packets
     return Estimate(samples, jobs, (middle, low, high), memory, disk)
 
 
@@ -263,8 +264,8 @@ def _planned_bytes(preview: Preview) -> int:
     return int(preview.total * ROW_BYTES + preview.points * scenario)
 
 
-def _disk(samples: Sequence[Sample], preview: Preview, mean_cost: float, wall_s: float) -> dict[Keep, int]:
-    """Bytes of the store at each level, if the runs take `wall_s` seconds."""
+def _disk(samples: Sequence[Sample], preview: Preview, wall_s: float) -> dict[Keep, int]:
+    """Bytes of the store at each level but that of packets, if the runs take `wall_s` seconds."""
     database = EMPTY_BYTES + _planned_bytes(preview)
     # The writer merges the parts when there are many.
     parts = min(preview.total, MERGE_ABOVE, 1 + int(wall_s / writer.COMMIT_EVERY))
@@ -274,14 +275,18 @@ def _disk(samples: Sequence[Sample], preview: Preview, mean_cost: float, wall_s:
             continue
         of_part, of_run = _bytes_of(samples, keep)
         found[keep] = int(database + parts * (PART_BYTES + of_part) + preview.total * of_run)
-    short = [sample for sample in samples if sample.wall_s < PACKETS_LIMIT_S]
-    with contextlib.suppress(NoEstimateError):
-        # A record of packets may be refused for its memory.
-        packets = sum(map(_bytes_of_packets, short))
-        if short:
-            per_cost = packets / sum(sample.cost for sample in short)
-            found[Keep.PACKETS] = int(found[Keep.TABLES] + preview.total * per_cost * mean_cost)
     return found
+
+
+def _disk_of_packets(samples: Sequence[Sample], preview: Preview, mean_cost: float) -> int | None:
+    """Bytes of the packets of all runs; `None` if they cannot be measured."""
+    short = [sample for sample in samples if sample.wall_s < PACKETS_LIMIT_S]
+    try:
+        packets = sum(map(_bytes_of_packets, short))
+    except NoEstimateError:
+        # A record of packets may be refused for its memory.
+        return None
+    return int(preview.total * mean_cost * packets / sum(sample.cost for sample in short)) if short else None
 
 
 def _bytes_of(samples: Sequence[Sample], keep: Keep) -> tuple[float, float]:
