@@ -26,6 +26,7 @@ from bloatlab.cli.options import (
     Set,
     Stored,
     Traces,
+    Weigh,
     with_traces,
 )
 from bloatlab.cli.shell_app import USAGE, shell
@@ -198,19 +199,21 @@ def reproduce(
 
 
 @app.command
-def report(directory: Stored, *, again: Flag = False) -> None:
+def report(directory: Stored, *, again: Flag = False, weigh: Weigh = []) -> None:  # noqa: B006
     """Prints the path of the HTML page of a results directory. Makes the page if the results or bloatlab have changed.
 
     Args:
         directory: Results directory, or its URL.
         again: Always make the page.
+        weigh: Weight of a group of criteria in rankings, such as delay=2 or fairness=0 [default: 1 for each]. Repeatable.
     """
+    from bloatlab.cli.ranking import weights_for
     from bloatlab.store import Store
 
-    Store(directory)
+    weights = weights_for(weigh, Store(directory))
     from bloatlab.report import make_report, page_of
 
-    print(make_report(directory) if again else page_of(directory))
+    print(make_report(directory, weights) if again else page_of(directory, weights))
 
 
 @app.command

@@ -25,6 +25,7 @@ def _place(_: object, tokens: Sequence[Token]) -> Path | str:
 
 Set = Annotated[list[str], Parameter(name="--set", negative=(), show_default=False, metavar="KEY=VALUE")]
 Sweep = Annotated[list[str], Parameter(name="--sweep", negative=(), show_default=False, metavar="KEY=V1,V2")]
+Weigh = Annotated[list[str], Parameter(name="--weigh", negative=(), show_default=False, metavar="GROUP=WEIGHT")]
 Out = Annotated[Path | None, Parameter(name=["--out", "-o"])]
 Results = Annotated[Path | str | None, Parameter(name=["--out", "-o"], converter=_place, metavar="DIR|URL")]
 Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
@@ -80,7 +81,10 @@ class Output:
     json: Flag = False
     """Print one JSON object and nothing else."""
     all: Flag = False
-    """Print every metric of a single run."""
+    """Print every metric of a single run, or every criterion of a ranking."""
+    weigh: Weigh = field(default_factory=list)
+    """Weight of a group of criteria in the ranking, such as delay=2 or fairness=0 [default: 1 for each]. A name such as
+    bulk-delay is one group; a word such as delay is every group with this word. Repeatable."""
 
     def directory(self, name: str) -> Path | str:
         """The results directory. `name` is the name of the experiment, scenario or plan."""

@@ -17,11 +17,13 @@ from bloatlab.analysis.claims import (
 )
 from bloatlab.cli.console import console, number, progress_bar
 from bloatlab.cli.options import Output
+from bloatlab.cli.ranking import weights_of
 from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import get
 from bloatlab.experiments.base import Experiment, Verdict
+from bloatlab.experiments.weighing import Weights
 from bloatlab.loading import NO_PLUGINS
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store
@@ -46,6 +48,7 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
         if parameter not in experiment.data:
             allowed = ", ".join(experiment.data) or "nothing"
             raise ParameterError(f"{parameter}: is fixed to its published value (can be set: {allowed})")
+    weights = weights_of(output.weigh, {experiment.name: experiment})
     directory = output.directory(experiment.name)
     runs = plan_published(experiment, given, settings.find_engine(NO_PLUGINS))
     with progress_bar(len(runs), quiet=output.json) as tell:
@@ -71,11 +74,17 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
         findings = [asdict(finding) for finding in findings_of_store(store, experiment)]
         print_json(experiment.name, runs, metrics, claims_of(experiment, runs, store), findings=findings)
     else:
-        _print(experiment, verdicts, failed, directory)
+        _print(experiment, verdicts, failed, directory, weights)
     return 1 if failed else 0
 
 
-def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], directory: Place) -> None:
+def _print(
+    experiment: Experiment,
+    verdicts: Sequence[Verdict],
+    failed: Sequence[Verdict],
+    directory: Place,
+    weights: Weights,
+) -> None:
     out = console()
     out.print(claims_table(experiment, verdicts))
     claims = sum(verdict.holds is not None for verdict in verdicts)
@@ -89,7 +98,7 @@ def _print(experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence
         out.print(f"\n{place}. {finding.title}", soft_wrap=True)
         out.print(f"Published: {finding.published}", soft_wrap=True)
         out.print(f"Here: {finding.ours}", soft_wrap=True)
-    out.print(report_line(directory), soft_wrap=True)
+    out.print(report_line(directory, weights), soft_wrap=True)
 
 
 def _remark(experiment: Experiment, verdict: Verdict) -> str:

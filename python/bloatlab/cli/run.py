@@ -13,10 +13,12 @@ from bloatlab.analysis.claims import claims_of, note_claims
 from bloatlab.analysis.ranked import of_plan
 from bloatlab.cli.console import complain, console, progress_bar
 from bloatlab.cli.options import Output, Points
+from bloatlab.cli.ranking import print_ranking, weights_of
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
+from bloatlab.experiments.weighing import EQUAL, Weights
 from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, Writer
 from bloatlab.store.remote import Place, is_url, shown
@@ -39,7 +41,9 @@ def run_points(source: Source, points: Points, output: Output, settings: RunSett
     keep = Keep.usual(points.packets)
     runs, axes = plan_all(source, base, given, replications=points.replications, seed=points.seed, keep=keep)
     experiment = source.experiment if isinstance(source, ExperimentSource) else None
-    return carry_out(Job(source.name, runs, axes, experiment), output.directory(source.name), output, settings)
+    weights = weights_of(output.weigh, {source.name: experiment})
+    job = Job(source.name, runs, axes, experiment, weights)
+    return carry_out(job, output.directory(source.name), output, settings)
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Job:
     axes: Mapping[str, Any]
     """The swept parameters, which are columns of the summary."""
     experiment: Experiment | None
+    weights: Weights = EQUAL
+    """Weights of the ranking."""
 
 
 def carry_out(job: Job, directory: Place, output: Output, settings: RunSettings) -> int:
@@ -91,21 +97,21 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
     done = summary.measured
     if output.json:
         metrics = store.run_metrics([planned.run_id for planned in done])
-        ranking = of_plan(job.experiment, done, metrics)
+        ranking = of_plan(job.experiment, done, metrics, job.weights)
         print_json(job.name, done, metrics, claims_of(job.experiment, done, store), ranking)
         return
     if not done:
         return
-    from bloatlab.cli.summary import MOST_ROWS, ranking_table, rows_of, summary_table
+    from bloatlab.cli.summary import MOST_ROWS, rows_of, summary_table
     from bloatlab.cli.verdict import verdict_of
 
     out = console()
     ranks = job.experiment is not None and bool(job.experiment.criteria or isinstance(job.experiment, Suite))
     listed = done if ranks else [planned for row in rows_of(done)[:MOST_ROWS] for planned in row]
     metrics = store.run_metrics([planned.run_id for planned in listed])
-    ranking = of_plan(job.experiment, done, metrics) if ranks else None
+    ranking = of_plan(job.experiment, done, metrics, job.weights) if ranks else None
     if ranking is not None:
-        out.print(ranking_table(job.name, ranking, len(done)))
+        print_ranking(out, job.name, ranking, len(done), everything=output.all)
     elif len(done) > 1 or output.all or not (lines := verdict_of(store, done[0], metrics[done[0].run_id])):
         out.print(summary_table(job.name, done, metrics, job.axes))
     else:
@@ -117,7 +123,7 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
     out.print(f"{how} in {summary.wall_s:.2f} s{rate}; results in {shown(directory)}", soft_wrap=True)
     if others := _others(store, done):
         out.print(f"{shown(directory)} also holds {others}; another --out keeps them apart", soft_wrap=True)
-    out.print(report_line(directory), soft_wrap=True)
+    out.print(report_line(directory, job.weights), soft_wrap=True)
 
 
 def _others(store: Store, done: Sequence[PlannedRun]) -> str:
@@ -128,7 +134,7 @@ def _others(store: Store, done: Sequence[PlannedRun]) -> str:
     return " and ".join(f"{count} run{'s' if count > 1 else ''} of {name}" for name, count in others.iter_rows())
 
 
-def report_line(directory: Place) -> str:
+def report_line(directory: Place, weights: Weights = EQUAL) -> str:
     """Makes the page. Returns a line with its path, or with the reason why there is none.
 
     Raises:
@@ -138,7 +144,7 @@ def report_line(directory: Place) -> str:
         from bloatlab.report import make_report
     except ImportError as error:
         return without_page(error)
-    page = make_report(directory)
+    page = make_report(directory, weights)
     return f"report: {page}" + (f" (and in {shown(directory)})" if is_url(directory) else "")
 
 

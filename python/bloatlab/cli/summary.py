@@ -15,7 +15,6 @@ from bloatlab.store.metrics import SINGLE
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bloatlab.experiments.ranking import Ranking
     from bloatlab.sweeps.plan import PlannedRun
 
 MOST_ROWS = 40
@@ -36,25 +35,6 @@ def summary_table(
     if len(runs) == 1:
         return one_run(name, runs[0], metrics[runs[0].run_id])
     return many_runs(name, runs, metrics, axes)
-
-
-def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
-    """A table with one row per contender: its score, and value and rank by the main criteria."""
-    from rich.table import Table
-
-    at = f", means over {ranking.points} points" if ranking.points > 1 else ""
-    table = Table(title=f"{name}, {runs} runs{at}", caption="score: mean rank over the groups of criteria; 1 is best")
-    table.add_column("#", justify="right")
-    table.add_column(ranking.subject, no_wrap=True)
-    table.add_column("score", justify="right")
-    shown = [criterion for criterion in ranking.criteria if not criterion.minor]
-    for criterion in shown:
-        unit = f" ({criterion.unit})" if criterion.unit else ""
-        table.add_column(f"{criterion.title}{unit}", justify="right")
-    for row in ranking.contenders:
-        cells = (number(row.values[criterion.name]) for criterion in shown)
-        table.add_row(str(row.position), row.name, f"{row.score:.2f}", *cells)
-    return table
 
 
 def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> Table:

@@ -8,6 +8,7 @@ from typing import Any
 
 from bloatlab.cli.console import console
 from bloatlab.cli.options import Output
+from bloatlab.cli.ranking import weights_of
 from bloatlab.cli.run import Job, carry_out
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError, ParameterError
@@ -77,7 +78,8 @@ def sweep_plan(
     of_plan = plan.out is not None and output.out is None
     directory = place(str(plan.out)) if of_plan else output.directory(source.name)
     experiment = CATALOGUE.get(source.name) if plan.experiment is not None else None
-    return carry_out(Job(source.name, runs, swept, experiment), directory, output, settings)
+    weights = weights_of(output.weigh, {source.name: experiment})
+    return carry_out(Job(source.name, runs, swept, experiment, weights), directory, output, settings)
 
 
 def _list(plan: Plan, name: str, runs: Sequence[PlannedRun], swept: Sequence[str]) -> None:

@@ -182,7 +182,8 @@ def _at_points(ranking: Ranking, observed: list[Observation]) -> pl.DataFrame:
     positions = {row.name: row.position for row in ranking.contenders}
     parts = []
     for point in dict.fromkeys(one.point for one in observed):
-        here = rank(ranking.criteria, [one for one in observed if one.point == point], ranking.subject)
+        there = [one for one in observed if one.point == point]
+        here = rank(ranking.criteria, there, ranking.subject, ranking.weights)
         placed = [replace(row, position=positions[row.name]) for row in here.contenders]
         rows = _rows(replace(here, contenders=tuple(placed)))
         parts.append(rows.with_columns(pl.lit(point).alias("point")))

@@ -17,9 +17,10 @@ from bloatlab.analysis.claims import answers_of_store, findings_of_store
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
+from bloatlab.experiments.weighing import EQUAL, Weights
 from bloatlab.figures.policy import policy
 from bloatlab.metrics import definitions
-from bloatlab.report import current, metric_tables, model, site, text, verdict
+from bloatlab.report import current, metric_tables, model, ranked_verdict, ranked_view, site, text, verdict
 from bloatlab.report.drawing import Renderer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
@@ -42,11 +43,12 @@ ENGINES = "engine_series"
 MOST_COMMANDS = 6
 
 
-def make_report(directory: Path | str) -> Path:
+def make_report(directory: Path | str, weights: Weights = EQUAL) -> Path:
     """Writes `report.html` into a results directory: one file that opens offline.
 
     Args:
         directory: The results directory, or its URL, to which the page is uploaded as well.
+        weights: Weights of rankings.
 
     Returns:
         The path of the page on this machine.
@@ -56,19 +58,19 @@ def make_report(directory: Path | str) -> Path:
     """
     store = Store(directory)
     store.fetch_files()
-    page = _make(store)
-    current.note(store.directory, page)
+    page = _make(store, weights)
+    current.note(store.directory, page, weights)
     store.publish()
     return page
 
 
-def page_of(directory: Path | str) -> Path:
+def page_of(directory: Path | str, weights: Weights = EQUAL) -> Path:
     """The page of a results directory. Makes it if it is missing or out of date."""
     store = Store(directory)
-    return current.page(store.directory) or make_report(directory)
+    return current.page(store.directory, weights) or make_report(directory, weights)
 
 
-def _make(store: Store) -> Path:
+def _make(store: Store, weights: Weights) -> Path:
     with Renderer() as renderer:
         # This imports Altair, while the renderer starts.
         from bloatlab.figures import source
@@ -79,8 +81,10 @@ def _make(store: Store) -> Path:
         names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
         suite = suite_of(names)
         if suite is not None:
-            return _site(store, renderer, tables, suite, names)
-        views = [_experiment(store, renderer, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
+            return _site(store, renderer, tables, suite, names, weights)
+        views = [
+            _experiment(store, renderer, tables, name, f"e{index + 1}", weights) for index, name in enumerate(names)
+        ]
         page = _template("report.html").render(
             views=views,
             definitions=_used_definitions(views),
@@ -91,13 +95,20 @@ def _make(store: Store) -> Path:
     return write(store.directory / NAME, page)
 
 
-def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
+def _site(
+    store: Store,
+    renderer: Renderer,
+    tables: Mapping[str, pl.DataFrame],
+    suite: Suite,
+    names: list[str],
+    weights: Weights,
+) -> Path:
     """Writes a page for each experiment, and their index."""
     from bloatlab.figures import source
 
     commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
-    views = {name: _experiment(store, renderer, tables, name, "e1") for name in names}
-    ranking = overall_of_store(store, suite)
+    views = {name: _experiment(store, renderer, tables, name, "e1", weights) for name in names}
+    ranking = overall_of_store(store, suite, weights)
     figures = _figures(renderer, source.of_overall(ranking), "o-", of_runs=True)
     for name, view in views.items():
         view.commands = commands
@@ -114,7 +125,9 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
     return write(store.directory / site.INDEX, _template("site.html").render(site=whole))
 
 
-def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
+def _experiment(
+    store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str, weights: Weights
+) -> Any:
     from bloatlab.figures import source, sweep
     from bloatlab.report.replications import points_table
 
@@ -125,7 +138,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics")},
     }
     swept, known = sweep.read(own), _known(name)
-    ranked = of_store(store, known)
+    ranked = of_store(store, known, weights)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, own)
     own |= source.of_engines(store, mine)
     measures = known.measures if known else {}
@@ -149,7 +162,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
-        judged = verdict.of_ranking(ranked.ranking)
+        judged = ranked_verdict.of_ranking(ranked.ranking)
     return model.ExperimentView(
         name=name,
         anchor=anchor,
@@ -163,7 +176,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         lab_note=lab.note,
         parameters=model.parameters(own["parameters"], swept, known),
         claims=model.claims(claims, known.source if known else ""),
-        ranking=model.ranking_view(ranked.ranking) if ranked else None,
+        ranking=ranked_view.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
         points=points_table(swept, columns),
         runs=with_column(model.runs_table(swept, columns, queues, anchors), listed, lab) if several else None,

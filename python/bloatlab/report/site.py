@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bloatlab.experiments.ranking import Ranking
-from bloatlab.report import verdict
+from bloatlab.report import ranked_verdict
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, ExperimentView, PlainTable
 from bloatlab.report.verdict import Verdict
@@ -91,7 +91,7 @@ def index(
         suite.summary,
         suite.source,
         commands,
-        verdict.of_places(ranking) if ranking else None,
+        ranked_verdict.of_places(ranking) if ranking else None,
         scores(ranking) if ranking else None,
         figures,
         pages(suite, views),
