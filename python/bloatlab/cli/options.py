@@ -121,8 +121,9 @@ class Study:
     file, inputs are dotted paths. A range of more than a decade is sampled on a logarithmic scale. Repeatable."""
     set_: Set = field(default_factory=list)
     """Value of a parameter, or at a dotted path into a file. Repeatable."""
-    replications: int = 1
-    """Runs of each sample or trial, of which the mean is used. Replication r (from 0) has the seed SEED + r."""
+    replications: int | None = None
+    """Runs of each sample or trial. `sensitivity` uses their mean, `tune` their worst value. Replication r (from 0) has the
+    seed SEED + r [default: 1 for sensitivity, 3 for tune]."""
     seed: int = 42
     """Seed of the runs, and of the samples or the search."""
     out: Out = None

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from bloatlab import units
 from bloatlab.analysis import tune
+from bloatlab.analysis.advice import advice
+from bloatlab.analysis.bottleneck import CELL, Bottleneck, bottleneck_of
 from bloatlab.analysis.front import Objective
-from bloatlab.analysis.knobs import knobs, queue_path, tc_of
+from bloatlab.analysis.knobs import knobs, tc_of
+from bloatlab.analysis.objectives import objectives_of
+from bloatlab.analysis.space import Vary
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.cli.console import console, number, progress_bar
 from bloatlab.cli.options import Study
@@ -21,12 +26,16 @@ from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
-from bloatlab.sweeps import ScenarioSource, plan, plan_points
+from bloatlab.sweeps import Source, plan, plan_points
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 NAME = "tune"
+BUFFER = "cell.buffer"
+LEAST_BUFFER_KB = 30
+"""Smallest searched RLC buffer of a cell in kB: two initial windows."""
+MOST_ROWS = 15
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,7 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
         found = tune.tune(problem, directory, trials, settings, command=command_line(), progress=tell)
     if found.interrupted:
         return interrupted(f"{len(found.trials)} of {trials} trials", directory)
-    if found.knee is None:
+    if found.recommended is None:
         raise tune.nothing(found, problem)
     if study.json:
         sys.stdout.write(json.dumps(tune.describe(problem, found), allow_nan=False) + "\n")
@@ -57,8 +66,10 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
     out.print(front_table(problem, found))
     failed = f", {found.failed} failed" if found.failed else ""
     out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True)
-    out.print(f"recommended: {found.knee.label}", soft_wrap=True)
-    out.print(f"  {tc_of(found.knee.queue)}", soft_wrap=True)
+    for sentence in advice(problem, found, number):
+        out.print(sentence)
+    for line in tc_of(found.recommended.queue, problem.bottleneck).split("; "):
+        out.print(f"  {line}", soft_wrap=True)
     out.print(_page_line(problem, found, directory), soft_wrap=True)
     return 0
 
@@ -71,47 +82,89 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     """
     source = target.source
     base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
-    if isinstance(source, ScenarioSource):
-        path = queue_path(plan_points(source, [{}], base, dry=True)[0].scenario)
-    elif target.experiment is None or all(of.name != tune.QUEUE for of in target.experiment.parameters):
-        raise ParameterError(f"{source.name}: has no parameter `queue` to tune")
-    else:
-        path = tune.QUEUE
+    ranges = varied(study.vary)
+    bottleneck = _bottleneck(target, {**base, **{of.name: of.at(0.0) for of in ranges if of.name not in base}})
+    path = bottleneck.path
     if path in base:
         raise ParameterError(f"{path}: is tuned, so it cannot be set; choose the queues to try with --queue")
     queues = list(tune.QUEUES) if goals.queue is None else [name.strip() for name in goals.queue.split(",")]
     if len(set(queues)) < len(queues):
         raise ParameterError("--queue: a queue is given twice")
     for kind in queues:
-        knobs(kind)
-    ranges = varied(study.vary)
+        knobs(kind, bottleneck)
+    defaults: dict[str, int] = {}
+    if path == CELL and BUFFER not in base and all(of.name != BUFFER for of in ranges):
+        buffer, defaults = _buffer(source, base)
+        ranges = [*ranges, buffer]
     if goals.minimise or goals.maximise:
         objectives = [Objective(target.reading(text), True) for text in goals.minimise]
         objectives += [Objective(target.reading(text), False) for text in goals.maximise]
     else:
         first = plan(source, {**base, path: queues[0], **{of.name: of.at(0.0) for of in ranges}})
-        objectives = tune.objectives_of(json.loads(first[0].scenario), target.reading)
-    return Problem(source, base, path, queues, ranges, objectives, study.replications, study.seed)
+        objectives = objectives_of(json.loads(first[0].scenario), bottleneck, target.reading)
+    replications = tune.REPLICATIONS if study.replications is None else study.replications
+    return Problem(source, base, bottleneck, queues, ranges, objectives, replications, study.seed, defaults)
+
+
+def _bottleneck(target: Target, given: Mapping[str, Any]) -> Bottleneck:
+    """What is tuned: a queue of the scenario, or the parameter `queue` of the experiment."""
+    experiment = target.experiment
+    if experiment is None:
+        return bottleneck_of(plan_points(target.source, [{**given}], {}, dry=True)[0].scenario)
+    if all(of.name != tune.QUEUE for of in experiment.parameters):
+        raise ParameterError(
+            f"{experiment.name}: has no parameter `queue` to tune (allowed: an experiment with this parameter, or the file "
+            "of a scenario)"
+        )
+    if tune.QUEUE in given:
+        return Bottleneck(tune.QUEUE, ())
+    return bottleneck_of(plan(target.source, given)[0].scenario, tune.QUEUE)
+
+
+def _buffer(source: Source, base: Mapping[str, Any]) -> tuple[Vary, dict[str, int]]:
+    """The range of the RLC buffer of a cell, up to its size in the scenario, which is the default."""
+    document = json.loads(plan_points(source, [{}], base, dry=True)[0].scenario)
+    size = max(2, round(units.size(document["cell"]["buffer"]) / 1000))
+    return Vary(BUFFER, (), min(size // 2, LEAST_BUFFER_KB), size, "kB", True), {BUFFER: size}
 
 
 def front_table(problem: Problem, found: Outcome) -> Table:
-    """A table with one row per point of the front: its values and its tc command."""
+    """A table with one row per point of the front, and rows for the recommended trial and its default."""
     from rich.table import Table
 
-    table = Table(title=f"{problem.source.name}: Pareto front of {len(found.trials)} trials", caption="* recommended")
+    worst = f", worst of {problem.replications} replications" if problem.replications > 1 else ""
+    rows = _rows(found)
+    notes = ["* recommended"]
+    notes += ["- not on the front"] * (len(found.shown) > len(found.front))
+    if left := len(found.shown) - len(rows):
+        notes.append(f"the page has {left} more points of the front")
+    table = Table(
+        title=f"{problem.source.name}: Pareto front of {len(found.trials)} trials{worst}", caption="; ".join(notes)
+    )
     table.add_column("#", justify="right", no_wrap=True)
     table.add_column("queue")
     for of in problem.objectives:
-        table.add_column(of.title, justify="right")
-    table.add_column("on Linux")
-    for place, of_front in enumerate(found.front, 1):
-        star = "*" if found.knee is not None and of_front.number == found.knee.number else ""
-        values = [
-            number(middle) + (f" ± {half:.2g}" if half is not None else "")
-            for middle, half in zip(of_front.values, of_front.half_widths, strict=True)
-        ]
-        table.add_row(f"{star}{place}", of_front.label, *values, tc_of(of_front.queue))
+        # Headings break at spaces only.
+        table.add_column(of.title.replace(".", " "), justify="right")
+    for place in rows:
+        shown = found.shown[place]
+        star = "*" if found.recommended is not None and shown.number == found.recommended.number else ""
+        name = str(place + 1) if place < len(found.front) else "-"
+        table.add_row(f"{star}{name}", shown.label, *(number(value) for value in shown.values))
     return table
+
+
+def _rows(found: Outcome) -> list[int]:
+    """The rows of the table, of a long front evenly spread ones, and those that the recommendation is about."""
+    points = len(found.front)
+    spread = (
+        {round(index * (points - 1) / (MOST_ROWS - 1)) for index in range(MOST_ROWS)}
+        if points > MOST_ROWS
+        else range(points)
+    )
+    about = (found.choice.recommended, found.choice.best, found.choice.default) if found.choice else ()
+    told = {of.number for of in about if of is not None}
+    return [place for place, of in enumerate(found.shown) if place in spread or of.number in told]
 
 
 def _page_line(problem: Problem, found: Outcome, directory: Path) -> str:
