@@ -406,7 +406,10 @@ def test_only_what_beats_the_defaults_by_more_than_the_noise_is_recommended() ->
 
 def test_one_replication_shows_no_noise() -> None:
     default = found(0, [30.0], [9.0], default=True)
-    assert chosen(default, one(1, 5.0, 9.9)) == (0, "one replication")
+    assert chosen(default, one(1, 5.0, 9.9)) == (0, "unknown noise")
+    # Replications that are all equal do not show any either.
+    equal = [found(0, [30.0] * 3, [9.0] * 3, default=True), found(1, [5.0] * 3, [9.9] * 3)]
+    assert chosen(*equal) == (0, "unknown noise")
 
 
 def test_a_trial_counts_with_its_worst_replication() -> None:
@@ -453,7 +456,7 @@ def test_the_queue_and_the_buffer_of_a_cell_are_tuned(capsys: pytest.CaptureFixt
     call = ["tune", "cell.toml", "--queue", "fifo,codel", "--trials", "4", "--replications", "1", "--jobs", "2"]
     assert command([*call, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["trials"], result["failed"], result["why"]) == (4, 0, "one replication")
+    assert (result["trials"], result["failed"], result["why"]) == (4, 0, "unknown noise")
     assert result["objectives"][0]["metric"] == "link.ue_1.p95_sojourn"
     # The default trials have the buffer of the scenario.
     assert result["recommended"]["set"]["cell.buffer"] == "1000kB"

@@ -43,11 +43,14 @@ def _why(problem: Problem, found: Outcome) -> str:
             f" The best trial, {best.label}, beats the defaults by less than the noise over "
             f"{problem.replications} replications."
         ),
-        "one replication": (
-            f" The best trial is {best.label}, but one replication does not show whether that is more than noise; "
-            "--replications 3 does."
-        ),
+        "unknown noise": f" The best trial is {best.label}, but {_unknown(problem)}.",
     }[found.choice.why]
+
+
+def _unknown(problem: Problem) -> str:
+    if problem.replications > 1:
+        return "all replications are equal, so they do not show noise; give the flows a `start_jitter`"
+    return "one replication does not show whether that is more than noise; --replications 3 does"
 
 
 def _goals(problem: Problem, chosen: Found, default: Found | None, number: Format) -> list[str]:

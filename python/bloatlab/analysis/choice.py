@@ -53,8 +53,9 @@ class Choice:
     """The trial with the best worst case."""
     default: Found | None
     """The trial of the recommended queue with its default parameters; `None` if it failed."""
-    why: Literal["best", "default is best", "noise", "one replication"]
-    """`noise`: a default is recommended, because the best trial does not beat the defaults by more than the noise."""
+    why: Literal["best", "default is best", "noise", "unknown noise"]
+    """`noise`: a default is recommended, because the best trial does not beat the defaults by more than the noise.
+    `unknown noise`: a default is recommended, because there is one replication, or all of them are equal."""
 
 
 def choose(trials: Sequence[Found], objectives: Sequence[Objective]) -> Choice | None:
@@ -62,8 +63,8 @@ def choose(trials: Sequence[Found], objectives: Sequence[Objective]) -> Choice |
 
     It must beat the defaults of its own queue and the best default of any queue: the 95 % interval (Student's t) of
     the paired differences of the distances must lie above 0. Replications are paired, because all trials have the
-    same seeds. Otherwise the best default is chosen. One replication shows no noise, so then the best default is chosen
-    too.
+    same seeds. Otherwise the best default is chosen. One replication shows no noise, and replications that are all equal
+    do not either, so then the best default is chosen too.
     """
     if not trials:
         return None
@@ -74,9 +75,11 @@ def choose(trials: Sequence[Found], objectives: Sequence[Objective]) -> Choice |
     if best.default or not defaults:
         return Choice(best, best, own, "default is best" if best.default else "best")
     first = min(defaults, key=lambda one: (scale.distance(one.values), one.number))
+    if all(len(set(column)) == 1 for one in trials for column in one.samples):
+        return Choice(first, best, first, "unknown noise")
     if all(_beats(best, rival, scale) for rival in (first, own) if rival is not None):
         return Choice(best, best, own, "best")
-    return Choice(first, best, first, "one replication" if len(best.samples[0]) < 2 else "noise")
+    return Choice(first, best, first, "noise")
 
 
 def _beats(one: Found, rival: Found, scale: Scale) -> bool:

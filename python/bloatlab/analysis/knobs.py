@@ -156,14 +156,15 @@ def _rate(bps: int) -> str:
     return f"{bps}bit/s"
 
 
-def tc_of(queue: Mapping[str, Any], where: Bottleneck, device: str = "eth0") -> str:
+def tc_of(queue: Mapping[str, Any], where: Bottleneck, *, shaped: bool = True, device: str = "eth0") -> str:
     """The tc commands that set up a queue on Linux, or why there are none.
 
-    A queue that does not shape gets HTB with the rate of the link around it: it would stay empty on a faster device.
+    With `shaped`, a queue that does not shape gets HTB with the rate of the link around it, because it would stay empty
+    on a faster device.
     Where the rate varies, there is no rate to shape to, and the commands set up the queue alone.
     """
     whole: Mapping[str, Any] = queue
-    if where.rate_bps is not None and queue["kind"] != CAKE:
+    if shaped and where.rate_bps is not None and queue["kind"] != CAKE:
         whole = {"kind": "htb", "rate": _rate(where.rate_bps), "queue": queue}
     try:
         return "; ".join(language.tc(json.dumps(whole), device))

@@ -26,7 +26,7 @@ from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
-from bloatlab.sweeps import Source, plan, plan_points
+from bloatlab.sweeps import ScenarioSource, Source, plan, plan_points
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,6 +36,7 @@ BUFFER = "cell.buffer"
 LEAST_BUFFER_KB = 30
 """Smallest searched RLC buffer of a cell in kB: two initial windows."""
 MOST_ROWS = 15
+JITTER, LATEST = ".start_jitter", "100ms"
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
     out.print(front_table(problem, found))
     failed = f", {found.failed} failed" if found.failed else ""
     out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True)
+    if any(name.endswith(JITTER) for name in problem.base):
+        out.print(f"Flows start up to {LATEST} later at random, so that replications differ.")
     for sentence in advice(problem, found, number):
         out.print(sentence)
     for line in tc_of(found.recommended.queue, problem.bottleneck).split("; "):
@@ -82,7 +85,10 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     """
     source = target.source
     base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
+    replications = tune.REPLICATIONS if study.replications is None else study.replications
     ranges = varied(study.vary)
+    if isinstance(source, ScenarioSource) and replications > 1:
+        base = {**_jitter(source, base), **base}
     bottleneck = _bottleneck(target, {**base, **{of.name: of.at(0.0) for of in ranges if of.name not in base}})
     path = bottleneck.path
     if path in base:
@@ -102,8 +108,15 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     else:
         first = plan(source, {**base, path: queues[0], **{of.name: of.at(0.0) for of in ranges}})
         objectives = objectives_of(json.loads(first[0].scenario), bottleneck, target.reading)
-    replications = tune.REPLICATIONS if study.replications is None else study.replications
     return Problem(source, base, bottleneck, queues, ranges, objectives, replications, study.seed, defaults)
+
+
+def _jitter(source: ScenarioSource, base: Mapping[str, Any]) -> dict[str, str]:
+    """A random start for flows that have none: most scenarios draw no random number, so all replications are equal."""
+    flows = json.loads(plan_points(source, [{}], base, dry=True)[0].scenario)["flows"]
+    return {
+        f"flows.{index}{JITTER}": LATEST for index, of in enumerate(flows) if not units.duration(of["start_jitter"])
+    }
 
 
 def _bottleneck(target: Target, given: Mapping[str, Any]) -> Bottleneck:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from bloatlab.analysis.advice import advice
-from bloatlab.analysis.front import Found
+from bloatlab.analysis.front import Found, front
 from bloatlab.analysis.knobs import tc_of
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.report import text
@@ -24,14 +25,17 @@ from bloatlab.store import Store
 NAME = "tune.html"
 FIGURE = "pareto.svg"
 CAPTION = (
-    "Each mark is one trial. Numbered trials, joined by the dashed line, are the Pareto-optimal ones of the table. The star "
-    "is the recommended trial. Better is up and to the right."
+    "Each mark is one trial. Numbered trials, joined by the dashed line, are those of the table that no other beats in both "
+    "objectives of the figure. The star is the recommended trial. Better is up and to the right."
 )
 
 
 def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
-    """The tables for the figure, which shows the first two objectives."""
-    places = {of.number: place for place, of in enumerate(found.front, 1)}
+    """The tables for the figure, which shows the first two objectives and their own Pareto front."""
+    drawn = {
+        of.number for of in front([replace(of, values=of.values[:2]) for of in found.trials], problem.objectives[:2])
+    }
+    places = {of.number: place for place, of in enumerate(found.front, 1) if of.number in drawn}
     rows = [
         {
             "kind": of.kind,
@@ -116,10 +120,10 @@ def front_table(problem: Problem, found: Outcome) -> PlainTable:
                 Cell(f"{number}{star}", place),
                 Cell(of.label, of.label),
                 *cells,
-                Cell(tc_of(of.queue, problem.bottleneck)),
+                Cell(tc_of(of.queue, problem.bottleneck, shaped=False)),
             ]
         )
-    columns = ["#", "queue", *(of.title for of in problem.objectives), "on Linux"]
+    columns = ["#", "queue", *(of.title for of in problem.objectives), "queue on Linux"]
     return PlainTable(columns, rows, "Pareto front", sortable=True)
 
 
@@ -140,4 +144,12 @@ def notes(problem: Problem, found: Outcome) -> list[tuple[str, Any]]:
     """Facts about the search: objectives, trials, replications, seed."""
     trials = text.plural(len(found.trials), "trial") + (f", {found.failed} failed" if found.failed else "")
     goals = "; ".join(f"{'minimise' if of.minimise else 'maximise'} {of.reading.text}" for of in problem.objectives)
-    return [("objectives", goals), ("trials", trials), ("replications", problem.replications), ("seed", problem.seed)]
+    fixed = ", ".join(f"{name}={value}" for name, value in problem.base.items())
+    given = [("set", fixed)] if fixed else []
+    return [
+        *given,
+        ("objectives", goals),
+        ("trials", trials),
+        ("replications", problem.replications),
+        ("seed", problem.seed),
+    ]
