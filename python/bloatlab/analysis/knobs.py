@@ -1,11 +1,11 @@
 """Which parameters of a queue are tuned, and within which bounds: the rules of the field.
 
-- CoDel and its relatives (RFC 8289 sections 4.2 and 4.3): `interval` from the base RTT of the path, or the default if that
+- CoDel and its relatives (RFC 8289 section 4): `interval` from the base RTT of the path, or the default if that
   is smaller, to twice the larger of both. `target` is 5 to 10 % of the interval.
 - PIE and its relatives: `target` from a third of the default to twice the default. `tupdate` is 50 to 160 % of the target;
   the defaults are 100 % in RFC 8033, 160 % in RFC 8034, and 107 % in Linux's dualpi2.
 - CAKE (tc-cake(8)): `rtt` is one of its presets, from half of the base RTT to ten times the base RTT, or `internet`.
-  `bandwidth` is the rate of the link.
+  `bandwidth` is the rate of the link. An RTT within an order of magnitude works well.
 - RED (Floyd, Gummadi and Shenker 2001): `target_delay`; it sets `min`, and `max` to three times `min`.
 - Any other queue: its limit, from an initial window of ten packets (RFC 6928) to the default.
 """
@@ -160,8 +160,7 @@ def tc_of(queue: Mapping[str, Any], where: Bottleneck, *, shaped: bool = True, d
     """The tc commands that set up a queue on Linux, or why there are none.
 
     With `shaped`, a queue that does not shape gets HTB with the rate of the link around it, because it would stay empty
-    on a faster device.
-    Where the rate varies, there is no rate to shape to, and the commands set up the queue alone.
+    on a faster device. Where the rate varies, there is no rate to shape to, and the commands set up the queue alone.
     """
     whole: Mapping[str, Any] = queue
     if shaped and where.rate_bps is not None and queue["kind"] != CAKE:
