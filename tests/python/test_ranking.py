@@ -305,6 +305,10 @@ def test_a_suite_crowns_none_that_the_same_other_beats_everywhere() -> None:
     assert whole is not None
     assert whole.beaten["long"] == ("middle", "worse")
     assert whole.contenders[0].name == "short"
+    said = first(whole)
+    assert "by the scores in 2 experiments, equally weighted; each experiment ranks by bulk delay (weight 1)" in said
+    assert "sparse flows (weight 5)" in said
+    assert "beat it in both delay and throughput in every experiment" in said
     # Beaten by others in one experiment only.
     apart = overall(suite, {names[0]: of_plane(), names[1]: of_plane(["long", "slow"])})
     assert apart is not None

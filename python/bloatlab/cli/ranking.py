@@ -94,12 +94,17 @@ def print_ranking(out: Console, name: str, ranking: Ranking, runs: int, *, every
         out.print(caveat)
     hints = ["`--weigh GROUP=WEIGHT` changes the weights"]
     if not everything and (left := len(ranking.criteria) - len(main)):
-        hints.append(f"`--all` and the page show {left} more criteria")
+        hints.append(f"`--all` and the page show {left} more {'experiments' if ranking.within else 'criteria'}")
     out.print("; ".join(hints) + ".")
 
 
 def _main(ranking: Ranking) -> list[Criterion]:
-    """The criteria of the short table: delay, throughput and fairness, or else the first of each group."""
+    """The criteria of the short table: delay, throughput and fairness, or else the first of each group.
+
+    A ranking over experiments has their scores in place of criteria.
+    """
+    if ranking.within:
+        return list(ranking.criteria[:4])
     plane = list(ranking.plane or ())
     fairness = [one for one in ranking.criteria if one.group == "fairness"][:1]
     sparse = [one for one in ranking.criteria if one.group == "sparse flows" and not one.minor][:1]

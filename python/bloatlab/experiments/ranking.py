@@ -69,6 +69,8 @@ class Ranking:
     weights: Weights = EQUAL
     beaten: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Contenders that others beat, with those others: no worse in delay and throughput, and better in one of them."""
+    within: Mapping[str, float] = field(default_factory=dict)
+    """For a ranking over experiments: the groups of criteria that they rank by, with their weights."""
 
     @property
     def groups(self) -> dict[str, float]:

@@ -14,6 +14,9 @@ MOST = 4
 
 def weighed(ranking: Ranking) -> str:
     """What the score weighs, such as `by delay (weight 2), throughput and loss`."""
+    if ranking.within:
+        scores = f"by the scores in {len(ranking.criteria)} experiments, equally weighted"
+        return f"{scores}; each experiment ranks {_weighed(ranking.within)}"
     return _weighed(ranking.groups)
 
 
@@ -34,14 +37,14 @@ def first(ranking: Ranking) -> str:
     best = ranking.contenders[0]
     at = f" over {ranking.points} points" if ranking.points > 1 else ""
     said = (
-        f"{best.name} is first of {len(ranking.contenders)} {weighed(ranking)}: its mean rank is "
+        f"{best.name} is first of {len(ranking.contenders)} {weighed(ranking)}. Its mean rank is "
         f"{best.score:.2f}{at}, where 1 means best in everything."
     )
     if above := ranking.outscored:
         one = len(above) == 1
         names = listed([f"{row.name} ({row.score:.2f})" for row in above[:MOST]], more=len(above) - MOST)
         said += f" {names} {'has' if one else 'have'} a better mean rank, but others beat {'it' if one else 'them'} in both "
-        said += f"{_plane(ranking)}."
+        said += "delay and throughput in every experiment." if ranking.within else f"{_plane(ranking)}."
     return said
 
 

@@ -55,7 +55,8 @@ def overall(suite: Suite, rankings: Mapping[str, Ranking | None]) -> Ranking | N
     ]
     found = rank(criteria, observed, suite.subject)
     beaten = _beaten_everywhere([ranking for ranking in ranked.values() if ranking.plane], found.contenders)
-    return replace(found, contenders=placed(found.contenders, beaten), beaten=beaten)
+    within = {group: weight for ranking in ranked.values() for group, weight in ranking.groups.items()}
+    return replace(found, contenders=placed(found.contenders, beaten), beaten=beaten, within=within)
 
 
 def _beaten_everywhere(rankings: Sequence[Ranking], contenders: Sequence[Contender]) -> dict[str, tuple[str, ...]]:

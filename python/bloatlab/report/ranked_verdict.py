@@ -26,11 +26,8 @@ def of_places(ranking: Ranking) -> Verdict:
     """The first and the last contender over several experiments."""
     best, last = ranking.contenders[0], ranking.contenders[-1]
     leads = sum(1 for place in best.ranks.values() if place < 2)
-    sentence = (
-        f"{best.name} is first of {len(ranking.contenders)} over {len(ranking.criteria)} experiments, equally weighted, with "
-        f"a mean rank of {best.score:.2f}, and leads in {leads} of them. {last.name} is last with {last.score:.2f}."
-    )
-    return Verdict("", " ".join([sentence, *_caveats(ranking)]), [])
+    sentence = f"{best.name} leads in {leads} of the experiments. {last.name} is last with {last.score:.2f}."
+    return Verdict("", " ".join([first(ranking), sentence, *_caveats(ranking)]), [])
 
 
 def _caveats(ranking: Ranking) -> tuple[str, ...]:
