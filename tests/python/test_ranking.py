@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from bloatlab.experiments.ranking import Observation, Ranking, describe, observe
 from bloatlab.experiments.ranking_text import first
 from bloatlab.experiments.suite import Suite, overall
 from bloatlab.experiments.weighing import EQUAL, Weights
+from bloatlab.report.ranked_verdict import of_ranking
+from bloatlab.report.ranked_view import front_table
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -318,3 +321,30 @@ def test_a_suite_crowns_none_that_the_same_other_beats_everywhere() -> None:
 def test_a_parameter_without_a_value_is_called_default() -> None:
     runs = [parameters(None), parameters("pie")]
     assert [one.contender for one in observe(CRITERIA[:1], ("queue",), runs)] == ["default", "pie"]
+
+
+def test_the_page_has_the_front_the_weights_and_the_caveats_in_one_paragraph() -> None:
+    ranking = of_plane(weights=Weights({"sparse-flows": 5.0}))
+    said = of_ranking(ranking).sentence
+    assert said.startswith(
+        "Pareto front of bulk_delay_p95 and bulk_goodput, which no other contender beats in both: short"
+    )
+    assert "short is first of 5 by bulk delay (weight 1), sparse flows (weight 5)" in said
+    numbers = dict(of_ranking(ranking).numbers)
+    assert numbers["contenders"] == "5"
+    assert any(name.endswith("p95, short") for name in numbers)
+    table = front_table(ranking)
+    assert table is not None
+    # The front comes first, sorted by delay.
+    assert [row[0].text for row in table.rows][:3] == ["short", "middle", "worse"]
+    assert [row[1].text for row in table.rows] == ["yes", "yes", "yes", "no", "no"]
+    assert "Beside flows that fill the queue" in of_ranking(replace(ranking, subject="congestion control", contenders=tuple(
+        replace(row, name=name) for row, name in zip(ranking.contenders, ("vegas", "bbr", "cubic", "lp", "reno"), strict=True)
+    ), beaten={})).sentence  # fmt: skip
+
+
+def test_without_a_delay_there_is_no_front() -> None:
+    ranking = rank(CRITERIA, [Observation(name, "", values) for name, values in TABLE.items()])
+    assert ranking.front == ()
+    assert front_table(ranking) is None
+    assert of_ranking(ranking).sentence.startswith("b is first of 3")

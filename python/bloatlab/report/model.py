@@ -233,9 +233,8 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
 
 @dataclass
 class RankingView:
-    """A ranking: caveats, and tables of the Pareto front, scores, values, and definitions of the criteria."""
+    """Tables of a ranking: the Pareto front, scores, values, and definitions of the criteria."""
 
-    caveats: tuple[str, ...]
     front: PlainTable | None
     """Delay, throughput and fairness of every contender; `None` if the criteria have no delay or no throughput."""
     scores: PlainTable

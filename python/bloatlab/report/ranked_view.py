@@ -1,10 +1,9 @@
-"""The ranking on the page: its Pareto front and values, the scores, and what they do not show."""
+"""The ranking on the page: its Pareto front and values, the scores, and the definitions of its criteria."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from bloatlab.experiments.caveats import caveats_of
 from bloatlab.experiments.ranking import MEANING, Ranking
 from bloatlab.experiments.ranking_text import weighed
 from bloatlab.report import metric_tables, text
@@ -40,7 +39,6 @@ def ranking_view(ranking: Ranking) -> RankingView:
     ]
     note = f"The score ranks {weighed(ranking)}. {MEANING}{over}"
     return RankingView(
-        caveats_of(ranking.subject, [row.name for row in ranking.contenders]),
         front_table(ranking),
         PlainTable(
             ["#", ranking.subject, "score", *groups],
