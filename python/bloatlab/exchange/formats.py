@@ -60,7 +60,7 @@ FORMATS = {
         Format("iperf3", "iperf3", ".json", reads=True, writes=False),
         Format("network-quality", "networkQuality", ".json", reads=True, writes=True),
         Format("lens", "lens", ".csv", reads=True, writes=True, exact=True),
-        Format("qlog", "", ".sqlog", reads=False, writes=True),
+        Format("qlog", "", ".qlog", reads=False, writes=True),
     )
 }
 CSV = "lens"

@@ -137,6 +137,10 @@ class Node:
             raise self.error(f"must be at most {MOST_TEXT} characters long")
         return self.value.encode(errors="replace").decode()
 
+    def text_of_file(self) -> str:
+        """The text of a file that `text` has read."""
+        return str(self.value)
+
     def plain(self) -> str | float | bool | None:
         """A text, a number or a flag as it is. `None` for anything else, or if it is not sound."""
         try:
