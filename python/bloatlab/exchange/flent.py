@@ -31,6 +31,8 @@ IDLE_S = 5.0
 """Flent's idle time before and after the load. Its plots leave it out."""
 LEAST_STEP_S = 0.05
 USUAL_STEP_S = 0.2
+MOST_POINTS = 100_000
+"""Most points of a series. Longer measurements have a longer step."""
 TIME = "%Y-%m-%dT%H:%M:%S.%f"
 FACTS = ("TITLE", "HOST", "LOCAL_HOST", "REMOTE_HOST", "LENGTH", "STEP_SIZE", "IP_VERSION", "NOTE", "T0")
 RAW = {"srtt_ms": "tcp_rtt", "cwnd": "tcp_cwnd", "delivery_mbps": "tcp_delivery_rate", "pacing_mbps": "tcp_pacing_rate"}
@@ -203,7 +205,7 @@ def document(of: Measurement) -> dict[str, Any]:
     lead = max(0.0, IDLE_S - first) if flows else 0.0
     total = lead + max(of.duration_s, last + IDLE_S if flows else 0.0)
     t0 = (of.began or 0.0) - lead
-    step = _step(flows)
+    step = max(_step(flows), round(total / MOST_POINTS, 3))
     grid = [round(index * step, 6) for index in range(math.floor(total / step + 1e-9) + 1)]
     results = {f"TCP {name}": _stepwise(flow, grid, lead) for name, flow in zip(names, flows, strict=True)}
     results |= {

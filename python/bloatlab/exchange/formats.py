@@ -63,6 +63,14 @@ FORMATS = {
         Format("qlog", "", ".qlog", reads=False, writes=True),
     )
 }
+MOST_S = 32 * 86400
+"""Longest measurement, s."""
+LAST_S = 2.2e11
+MOST_MS, LEAST_MS = 1e7, 1e-6
+MOST = {
+    "mbps": 1e7, "delivery_mbps": 1e7, "pacing_mbps": 1e10, "srtt_ms": MOST_MS, "cwnd_bytes": 1e13, "retransmissions": 1e12,
+}  # fmt: skip
+"""Greatest values of a sample."""
 CSV = "lens"
 """The one format that is not JSON."""
 
@@ -92,7 +100,44 @@ def read(path: Path, name: str | None = None) -> tuple[Measurement, bytes]:
     measured = found.read(root)
     if not measured.flows and not measured.probes:
         raise ParameterError(f"{file}: holds neither a flow nor a probe")
+    _check(measured, file)
     return measured, data
+
+
+def _check(measured: Measurement, file: str) -> None:
+    """Refuses times, rates and RTTs that no measurement has. Tables and plots are sized by them.
+
+    Raises:
+        ParameterError: One is out of bounds.
+    """
+    times = [at for flow in measured.flows for one in flow.samples for at in (one.start_s, one.end_s)]
+    times += [one.sent_s for probe in measured.probes for one in probe.echoes]
+    for at in (measured.duration_s, *times):
+        if not -MOST_S <= at <= MOST_S:
+            raise ParameterError(
+                f"{file}: has a value at {at:.6g} s, more than {MOST_S // 86400} days from its beginning"
+            )
+    if measured.began is not None and not 0 <= measured.began < LAST_S:
+        raise ParameterError(
+            f"{file}: must begin between the years 1970 and 9000, not {measured.began:.6g} s after 1970"
+        )
+    for flow in measured.flows:
+        for one in flow.samples:
+            for name, most in MOST.items():
+                value = getattr(one, name)
+                if value is not None and not 0 <= value <= most:
+                    raise ParameterError(f"{file}: {flow.name}: {name} must be from 0 to {most:g}, not {value:.6g}")
+    for probe in measured.probes:
+        for echo in probe.echoes:
+            for delay in (echo.rtt_ms, echo.up_ms, echo.down_ms):
+                if delay is not None and abs(delay) > MOST_MS:
+                    raise ParameterError(
+                        f"{file}: {probe.name}: a delay must be at most {MOST_MS:g} ms, not {delay:.6g}"
+                    )
+            if echo.rtt_ms is not None and echo.rtt_ms < LEAST_MS:
+                raise ParameterError(
+                    f"{file}: {probe.name}: an RTT must be at least {LEAST_MS:g} ms, not {echo.rtt_ms:.6g}"
+                )
 
 
 def _recognised(root: Node, known: dict[str, Format]) -> Format:

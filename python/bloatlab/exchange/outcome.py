@@ -187,11 +187,8 @@ def _of_probe(probe: Probe) -> Values:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value below which `share` percent of sorted values lie, interpolated between neighbours."""
-    place = (len(ordered) - 1) * share / 100
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    """The smallest of sorted values such that `share` percent of them are at most as large, as engines count."""
+    return ordered[max(math.ceil(len(ordered) * share / 100), 1) - 1]
 
 
 def unique(names: Iterable[str]) -> list[str]:
