@@ -92,9 +92,8 @@ class _Reader:
 
     def flows(self) -> list[Flow]:
         """All flows of data, with their samples from start to stop."""
-        series = self.result.flow_series.to_polars()
         samples: dict[str, list[Mapping[str, Any]]] = {}
-        for row in series.with_columns(series["flow"].cast(str)).sort("time_s").iter_rows(named=True):
+        for row in self.result.flow_series.to_polars().iter_rows(named=True):
             samples.setdefault(row["flow"], []).append(row)
         found = []
         for row in self.result.flows.to_polars().iter_rows(named=True):
@@ -135,14 +134,14 @@ class _Reader:
 
     def _replies(self, name: str) -> list[Echo]:
         series = self.result.probe_series.to_polars()
-        mine = series.filter(series["probe"].cast(str) == name)
-        known = mine.columns
+        known = series.columns
         found = [
             Echo(
                 row["time_s"] - row["rtt_ms"] / 1e3, row["rtt_ms"],
                 row["up_ms"] if "up_ms" in known else None, row["down_ms"] if "down_ms" in known else None,
             )
-            for row in mine.iter_rows(named=True)
+            for row in series.iter_rows(named=True)
+            if row["probe"] == name
         ]  # fmt: skip
         for row in self.stated.get(name, {}).get("losses", []):
             found.append(Echo(row[0], None, loss=row[1]))
