@@ -18,6 +18,7 @@ from bloatlab.exchange import formats, importing, untrusted
 from bloatlab.exchange.formats import FORMATS
 from bloatlab.exchange.measurement import Measurement
 from bloatlab.exchange.stored import measurement
+from bloatlab.figures import source
 from bloatlab.store import Store
 
 SCENARIO = """
@@ -282,6 +283,10 @@ def test_a_measurement_stands_beside_its_simulation_on_one_page(simulated: Path)
     page = Path("r/compare.html").read_text()
     assert "sim and flent" in page
     assert "Engines over time" in page
+    tables = source.of_engines(Store("r"), Store("r").runs())
+    rtts = tables["engine_series"].filter(quantity="rtt")
+    assert set(rtts["engine"]) == {"sim", "flent"}
+    assert set(rtts["entity"]) == {"ping"}
     # The same file again is the same run.
     assert not importing.store([Path("x.flent.gz")], "r", beside=run)[0].is_new
 
