@@ -7,7 +7,7 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests docs/_site $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site lab test-lab golden release bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
+.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site lab test-lab golden release wheel bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -77,6 +77,12 @@ models: $(VENV)/.dev $(VENV)/.built
 release: $(VENV)/.dev
 	@command -v rustup >/dev/null && rustup component add llvm-tools || echo "make: without rustup, llvm-profdata of the compiler's LLVM version must be on the PATH"
 	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --pgo --out dist
+
+# A wheel for any Linux since 2014 (manylinux2014: zig links it with an old C library) and the source distribution, in dist/.
+wheel: $(VENV)/.made
+	$(PIP) install 'maturin[zig]>=1.9,<2'
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin build --release --zig --compatibility manylinux2014 --out dist
+	$(BIN)/maturin sdist --out dist
 
 # Measures speed: all parts, or some (make bench BENCH="--only congestion-controls radio").
 BENCH ?=

@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import notebooks
 from examples import drawn
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from mkdocs.config.defaults import MkDocsConfig
@@ -119,6 +120,7 @@ def _python() -> Iterator[tuple[str, str]]:
 
 
 PARTS = {
+    "notebooks": notebooks.pages,
     "reference/experiments": _experiments,
     "reference/figures": _figures,
     "reference/metrics": _metrics,
@@ -186,5 +188,5 @@ def _in_site(link: str, source: str, page: str) -> str:
     path, hash_, anchor = link.partition("#")
     target = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
     addresses = {file: address for address, file in OUTSIDE.items()}
-    address = addresses.get(target, target.removeprefix("docs/"))
+    address = addresses.get(target, target.removeprefix("docs/")).replace(".ipynb", ".md")
     return posixpath.relpath(address, posixpath.dirname(page) or ".") + hash_ + anchor

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
     from bloatlab.session import Session
     from bloatlab.store import Store
+    from bloatlab.studies import compare, summary
     from bloatlab.sweeps.document import Plan
     from bloatlab.tables import Table
 
@@ -32,13 +33,16 @@ _HOME = {
     "Store": "store",
     "StoreError": "errors",
     "Table": "tables",
+    "compare": "studies",
     "configured": "plugins",
     "open": "api",
     "run": "api",
     "simulate": "api",
+    "summary": "studies",
     "sweep": "api",
 }
 _MODULES = {
+    "display",
     "engines",
     "experiments",
     "figures",
@@ -64,10 +68,12 @@ __all__ = [
     "Store",
     "StoreError",
     "Table",
+    "compare",
     "configured",
     "open",
     "run",
     "simulate",
+    "summary",
     "sweep",
 ]
 

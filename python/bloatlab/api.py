@@ -140,7 +140,8 @@ def sweep(
         packets: Record every packet.
         allow_plugins: Import all plugins (`"module:Class"`) that the document or the plan names. Classes, and those
             that `axes` and `parameters` name, need no permission.
-        **parameters: Parameters that all runs share.
+        **parameters: Parameters that all runs share. A list, tuple or range is swept, so `cca=["cubic", "bbr"]` is an
+            axis. A value that is a list itself is given inside a list.
 
     Returns:
         The store that holds the runs. A run that failed, or that its engine doubts, is in it with its reason.
@@ -154,6 +155,9 @@ def sweep(
         KeyboardInterrupt: Ctrl-C; finished runs are kept.
     """
     settings = RunSettings(engine=engine, jobs=jobs, scheduler=scheduler)
+    swept = {name: list(value) for name, value in parameters.items() if isinstance(value, list | tuple | range)}
+    parameters = {name: value for name, value in parameters.items() if name not in swept}
+    axes = {**(axes or {}), **swept}
     if isinstance(scenario, Plan):
         if axes or parameters or replications is not None or seed is not None or packets:
             raise ParameterError("sweep: a plan says itself what is swept, set, replicated, seeded and kept")
@@ -167,7 +171,7 @@ def sweep(
         planned, axes = plan_all(
             source,
             parameters,
-            axes or {},
+            axes,
             replications=replications,
             seed=42 if seed is None else seed,
             keep=Keep.usual(packets),

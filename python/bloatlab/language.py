@@ -15,16 +15,16 @@ from bloatlab._core import (
     ScenarioError,
     algorithms,
     metric_definitions,
-    normalise,
     program_kinds,
     queue,
-    schema,
     sysctl,
     tc,
 )
 from bloatlab._core import engine_version as version
 
 __all__ = [
+    "EXPECT",
+    "EXPECTATION",
     "Box",
     "Change",
     "Delay",
@@ -47,6 +47,82 @@ __all__ = [
     "tc",
     "version",
 ]
+
+
+EXPECT = "expect"
+"""Key of a scenario for what its runs must achieve. Only `bloatlab check` reads it; it changes no run."""
+
+_BOUND: dict[str, Any] = {"type": ["string", "number"]}
+EXPECTATION: dict[str, Any] = {
+    "type": "object",
+    "description": "What a metric of every run must be, as `bloatlab check` judges it.",
+    "additionalProperties": False,
+    "required": ["metric"],
+    "properties": {
+        "metric": {
+            "type": "string",
+            "description": "The metric, such as `probe.ping.p95_rtt` or `link.*.mean_sojourn`. Every flow, link or probe "
+            "that matches must hold. With `sum:`, `mean:`, `min:` or `max:` before it, one number is judged.",
+        },
+        "at_most": {**_BOUND, "description": "Upper bound with its unit, such as `30ms`."},
+        "at_least": {**_BOUND, "description": "Lower bound with its unit, such as `9Mbit/s`."},
+        "equals": {**_BOUND, "description": "Expected value, within `tolerance`."},
+        "tolerance": {
+            **_BOUND,
+            "description": "Largest difference from `equals`: a quantity, or a percentage such as `5%`. Without it, the "
+            "value must be exact.",
+        },
+        "statistic": {
+            "type": "string",
+            "enum": ["worst", "mean"],
+            "default": "worst",
+            "description": "Over the replications of a point: each must hold (`worst`), or their mean must.",
+        },
+        "where": {
+            "type": "string",
+            "description": "Condition on the parameters of a point, as in a plan. Other points are not judged.",
+        },
+        "name": {"type": "string", "minLength": 1, "description": "Name of the expectation in tables and JUnit files."},
+    },
+}
+"""JSON Schema of an entry of `expect`."""
+
+
+def schema() -> str:
+    """The JSON Schema of a scenario document, with `expect`."""
+    whole = json.loads(_core.schema())
+    whole["$defs"]["Expectation"] = EXPECTATION
+    whole["properties"][EXPECT] = {
+        "type": "array",
+        "items": {"$ref": "#/$defs/Expectation"},
+        "description": "What the runs must achieve (`bloatlab check`). It changes no run.",
+    }
+    return json.dumps(whole, ensure_ascii=False)
+
+
+def normalise(document: str) -> str:
+    """The canonical form of a scenario, from which the identity of a run is computed. It has no `expect`.
+
+    Args:
+        document: The scenario as JSON.
+
+    Raises:
+        ScenarioError: The scenario is not valid; the text is `path: message`.
+    """
+    return _core.normalise(_without_expectations(document))
+
+
+def _without_expectations(document: str) -> str:
+    """The document as an engine reads it. Every document passes here or through a document that did."""
+    if f'"{EXPECT}"' not in document:
+        return document
+    try:
+        read = json.loads(document)
+    except ValueError:
+        return document  # The core says what is wrong with it.
+    if not isinstance(read, dict) or EXPECT not in read:
+        return document
+    return json.dumps({key: value for key, value in read.items() if key != EXPECT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +161,8 @@ class Link:
     """Bytes per packet that the link layer adds on the wire."""
     device_packets: int
     """Packets that the device holds behind the queue discipline."""
+    air: str | None
+    """For a bearer of a cell: the direction whose symbols it shares with the other bearers, `downlink` or `uplink`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +283,9 @@ def plan(document: Mapping[str, Any] | str) -> Plan:
     Raises:
         ScenarioError: The scenario is not valid; the text is `path: message`.
     """
-    read = json.loads(_core.plan(document if isinstance(document, str) else json.dumps(document)))
+    read = json.loads(
+        _core.plan(_without_expectations(document if isinstance(document, str) else json.dumps(document)))
+    )
     return Plan(
         **read
         | {

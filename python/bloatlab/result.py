@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import bloatlab
+from bloatlab import language, units
 from bloatlab.errors import StoreError, unknown
+from bloatlab.judges import ramp
+from bloatlab.judges.run import BINS, PROBES, of_run
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
+from bloatlab.plots import Plots
 from bloatlab.tables import Table
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable, Engine, Outcome
+    from bloatlab.judges import Exchanges, Verdict
 
 Metrics = dict[str, dict[str, float]]
 
@@ -103,6 +109,40 @@ class Result:
         return self._tables[name]
 
     @property
+    def verdict(self) -> Verdict:
+        """Grade, RPM, QoO and voice MOS of the run: `grade`, `sentence`, `numbers`, and `judges` with version and inputs.
+
+        A score whose input was not measured says in `needs` what is missing.
+        """
+        return of_run(
+            {"flow_metrics": self.flow_metrics, "link_metrics": self.link_metrics, "probe_metrics": self.probe_metrics},
+            language.stored_plan(self.scenario),
+            self._rows("probes", PROBES),
+            self._rows("histograms", BINS, scope="probe", quantity="rtt"),
+            self._exchanges(),
+        )
+
+    def _exchanges(self) -> Exchanges | None:
+        """What the probes of a responsiveness test measured. None: it is no such test, or its series are not there."""
+        if self.experiment != ramp.EXPERIMENT or not {"interval", "notsent", "stop"} <= set(self.parameters):
+            return None
+        length, notsent, end = (units.duration(self.parameters[name]) for name in ("interval", "notsent", "stop"))
+        load, probes = self._rows("flow_series", ramp.LOAD_COLUMNS), self._rows("probe_series", ramp.PROBE_COLUMNS)
+        return ramp.evaluate(ramp.intervals(length, end, load, probes), length, 1000 * notsent)
+
+    def _rows(self, name: str, columns: Sequence[str], **where: str) -> list[Any]:
+        """Rows of a table with these columns. None if it was not kept and cannot be made again."""
+        try:
+            table = self.table(name).to_polars()
+        except StoreError:
+            return []
+        if not {*columns, *where} <= set(table.columns):
+            return []
+        for column, value in where.items():
+            table = table.filter(table[column].cast(str) == value)
+        return table.select(columns).rows()
+
+    @property
     def flows(self) -> Table:
         """The flows that took part."""
         return self.table("flows")
@@ -161,5 +201,16 @@ class Result:
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror or error}") from error
 
+    @property
+    def plot(self) -> Plots:
+        """Draws a figure of this run: `result.plot("time_series")` or `result.plot.time_series()`; an Altair chart.
+
+        It needs the packages of `bloatlab[report]`.
+        """
+        return Plots(lambda: bloatlab.figures.of_result(self), of_runs=False)
+
     def __repr__(self) -> str:
-        return f"Result({self.experiment}, run {self.run_id}, seed {self.seed}, {len(self.flow_metrics)} flows)"
+        return str(bloatlab.display.text_of_result(self))
+
+    def _repr_html_(self) -> str:
+        return str(bloatlab.display.html_of_result(self))

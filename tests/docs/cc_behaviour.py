@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 import bloatlab
 from bloatlab import Result, units
 from bloatlab.experiments.queues import bdp_packets
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import themed
 from panels import lines, time
 
@@ -83,4 +83,4 @@ def figure(result: Result) -> Any:
             height=80,
         ),
     ]
-    return themed(alt.vconcat(*panels, spacing=10).resolve_scale(color="independent"))
+    return themed(vl.vconcat(*panels, spacing=10).resolve("scale", color="independent"))

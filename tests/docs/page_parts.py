@@ -12,6 +12,7 @@ from typing import Any
 import vl_convert
 
 from bloatlab import Result
+from bloatlab.figures.figure import specification
 from bloatlab.figures.saving import on_white
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -67,7 +68,7 @@ def save(pages: Iterable[Page], figure: Callable[[Result], Any]) -> None:
         images.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         if result is not None:
-            spec = on_white(figure(result).to_dict(validate=False))
+            spec = on_white(specification(figure(result)))
             (images / f"{path.stem}.svg").write_text(vl_convert.vegalite_to_svg(spec), encoding="utf-8")
 
 

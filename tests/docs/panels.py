@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import WIDE, options, plot_width
 
 
 def time(end_s: float, *, titled: bool = False) -> Any:
     """The time axis of a panel. Only the lowest panel has a title and labels."""
     axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10)
-    return alt.X("time_s:Q", scale=options(domain=[0, end_s], nice=False), axis=axis)
+    return vl.field("time_s:Q", scale=options(domain=[0, end_s], nice=False), axis=axis)
 
 
 def lines(
@@ -27,7 +27,7 @@ def lines(
         parts.drawn(prepare.values(light), "line")
         .encode(
             x=x,
-            y=alt.Y("value:Q", axis=options(title=title), scale=options(type=scale, zero=True)),
+            y=vl.field("value:Q", axis=options(title=title), scale=options(type=scale, zero=True)),
             color=parts.colour(list(colours), list(colours.values())),
         )
         .properties(width=plot_width(WIDE), height=height)

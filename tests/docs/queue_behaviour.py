@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 import bloatlab
 from bloatlab import Result, units
 from bloatlab.experiments.queues import with_ecn
 from bloatlab.figures import parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import WIDE, options, plot_width, themed
 from panels import lines, time
 
@@ -68,8 +68,8 @@ def run(queue: Mapping[str, Any], *, ecn: bool = False) -> Result:
 def figure(result: Result) -> Any:
     """Delay of the queue and of the ping, throughput by group, drops and marks, over time."""
     panels = [_delays(result), _throughputs(result), _events(result)]
-    stacked = alt.vconcat(*(panel for panel in panels if panel is not None), spacing=10)
-    return themed(stacked.resolve_scale(color="independent"))
+    stacked = vl.vconcat(*(panel for panel in panels if panel is not None), spacing=10)
+    return themed(stacked.resolve("scale", color="independent"))
 
 
 def _delays(result: Result) -> Any:
@@ -109,10 +109,10 @@ def _events(result: Result) -> Any:
         parts.drawn(prepare.values(counts), "rule", strokeWidth=1.5)
         .encode(
             x=time(END_S, titled=True),
-            y=alt.Y(
+            y=vl.field(
                 "packets:Q", axis=options(title=f"{'/'.join(kinds)} in 0.1 s", tickCount=2), scale=options(type="sqrt")
             ),
-            y2=alt.datum(0),
+            y2=vl.datum(0),
             color=parts.colour(kinds, [COLOURS[kind] for kind in kinds]),
         )
         .properties(width=plot_width(WIDE), height=55)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bloatlab.figures.figure import specification
 from cc_behaviour import QUEUES, figure, run
 from cc_pages import PAGES, described, write
 from page_parts import stale
@@ -32,6 +33,6 @@ def test_every_parameter_is_explained(algorithm: dict[str, Any]) -> None:
 
 
 def test_the_figure_has_its_panels() -> None:
-    panels = figure(run("reno", next(iter(QUEUES)))).to_dict(validate=False)
+    panels = specification(figure(run("reno", next(iter(QUEUES)))))
     titles = [panel["encoding"]["y"]["axis"]["title"] for panel in panels["vconcat"]]
     assert titles == ["segments", "sRTT (ms)", "Mbit/s"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bloatlab.figures.figure import specification
 from page_parts import deviations, stale
 from queue_behaviour import figure, run
 from queue_pages import PAGES, described, write
@@ -36,6 +37,6 @@ def test_deviations_are_found_by_kind() -> None:
 
 
 def test_the_figure_has_its_panels() -> None:
-    panels = figure(run(next(queue for queue in described() if queue["kind"] == "codel"))).to_dict(validate=False)
+    panels = specification(figure(run(next(queue for queue in described() if queue["kind"] == "codel"))))
     titles = [panel["encoding"]["y"]["axis"]["title"] for panel in panels["vconcat"]]
     assert titles == ["delay (ms)", "Mbit/s", "drops in 0.1 s"]

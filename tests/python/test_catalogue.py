@@ -179,9 +179,22 @@ def test_the_ranking_reaches_the_terminal_json_and_page(capsys: pytest.CaptureFi
     assert "score" in out
     assert "fq_codel" in out
     assert cli.command([*words, "--json"]) == 0
-    ranking = json.loads(capsys.readouterr().out)["ranking"]
+    printed = capsys.readouterr().out
+    ranking = json.loads(printed)["ranking"]
     assert ranking["contenders"][0]["name"] == "fq_codel"
+    runs = json.loads(printed)["runs"]
+    for run in runs:
+        assert set(run["experiment_metrics"]) == set(get("aqm-comparison").measures)
+        assert all(value == run["judges"][name]["value"] for name, value in run["experiment_metrics"].items())
     assert ranking["contenders"][0]["values"]["voip_delay_p99"] < ranking["contenders"][1]["values"]["voip_delay_p99"]
     text = Path("results/aqm-comparison/report.html").read_text(encoding="utf-8")
-    for word in ("Ranking", "Pareto", "Values by criterion", "the first of the ranking", "VoIP one-way delay p99"):
+    for word in (
+        "Ranking",
+        "Pareto",
+        "Values by criterion",
+        "the first of the ranking",
+        "VoIP one-way delay p99",
+        "rpm (RPM)",
+        "throughput (Mbit/s)",
+    ):
         assert word in text

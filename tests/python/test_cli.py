@@ -75,7 +75,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
     (only,) = described["runs"]
     assert set(only) == {
         "run_id", "engine", "parameters", "seed", "repetition", "flow_metrics", "link_metrics", "network_metrics",
-        "probe_metrics",
+        "probe_metrics", "judges",
     }  # fmt: skip
     assert only["parameters"]["qlen"] == "80p"
     assert only["seed"] == 42
@@ -265,18 +265,18 @@ def test_tc_prints_commands_for_a_queue_a_scenario_or_an_experiment(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = str(tmp_path / "mine.toml")
+    box = ["--box", "bottleneck"]
     for arguments, command in [
         (["--queue", "codel target 10ms"], "tc qdisc replace dev eth0 root codel target 10ms"),
-        ([file, "--dev", "wan"], "tc qdisc replace dev wan root pfifo limit 1000"),
-        ([file, "--set", "dumbbell.queue=codel limit 5"], "tc qdisc replace dev eth0 root codel limit 5"),
-        (["--experiment", "deep-buffers", "--set", "queue=codel"], "tc qdisc replace dev eth0 root codel limit 80"),
-        ([file, "--box", "bottleneck"], "tc qdisc replace dev eth0 root pfifo limit 1000"),
+        ([*box, file, "--dev", "wan"], "tc qdisc replace dev wan root pfifo limit 1000"),
+        ([*box, file, "--set", "dumbbell.queue=codel limit 5"], "tc qdisc replace dev eth0 root codel limit 5"),
+        ([*box, "deep-buffers", "--set", "queue=codel"], "tc qdisc replace dev eth0 root codel limit 80"),
     ]:
         assert run(capsys, "tc", *arguments) == (0, command + "\n", "")
     for arguments, complaint in [
-        ([], "tc: give one of"),
-        ([file, "--queue", "codel"], "tc: give one of"),
-        (["--queue", "codel", "--box", "x"], "tc: --set, --box and --sysctl need a scenario"),
+        ([], "tc: give either"),
+        ([file, "--queue", "codel"], "tc: give either"),
+        (["--queue", "codel", "--box", "x"], "tc: --set, --box, --as and --sysctl need a scenario"),
         ([file, "--box", "bottelneck"], "unknown box with a queue `bottelneck` (did you mean `bottleneck`?)"),
         (["--queue", "codel foo"], "tc's `codel` has no option `foo`"),
     ]:
@@ -292,7 +292,7 @@ def test_tc_prints_sysctls_for_the_flows(capsys: pytest.CaptureFixture[str], tmp
     def tc(*flows: object) -> tuple[int, str, str]:
         dumbbell = {"rate": "10Mbit/s", "rtt": "20ms", "queue": "codel"}
         file.write_text(json.dumps({"duration": "5s", "dumbbell": dumbbell, "flows": flows}))
-        return run(capsys, "tc", str(file), "--dev", "lan", "--sysctl")
+        return run(capsys, "tc", str(file), "--box", "bottleneck", "--dev", "lan", "--sysctl")
 
     cubic = {"cca": {"kind": "cubic", "beta": 0.5}, "tcp": {"ecn": True, "loss_detection": "dupack", "mss": 1348}}
     udp = {"traffic": {"kind": "cbr", "rate": "1Mbit/s"}}

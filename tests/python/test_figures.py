@@ -16,8 +16,8 @@ from bloatlab import figures
 from bloatlab.figures import network, registry
 from specification import colours, fields, rows, titles, units
 
-ELSEWHERE = {"downlink", "flow_sojourn"}
-"""Figures of a 5G cell and of several flows: see test_nr_dynamic_buffers.py and test_nr_rlc_figures.py."""
+ELSEWHERE = {"downlink", "flow_sojourn", "probe_rtt"}
+"""Figures of a 5G cell, of several flows and of probes: see test_nr_dynamic_buffers, test_nr_rlc_figures, test_probes."""
 OF_RUN = [name for name, figure in registry.REGISTRY.items() if not figure.of_runs and name not in ELSEWHERE]
 
 
@@ -270,13 +270,14 @@ def test_names_are_data_in_every_format(tmp_path, one):
     for ending in ("svg", "png", "pdf", "json"):
         assert figures.save(chart, tmp_path / f"x.{ending}").stat().st_size > 0
     html = figures.save(chart, tmp_path / "x.html").read_text(encoding="utf-8")
-    # The data element and Vega, each closed once.
-    assert html.count("<script") == html.count("</script") == 2
+    # The data element, Vega and the call that draws, each closed once.
+    assert html.count("<script") == html.count("</script") == 3
     assert "<!--" not in html
-    data, script = re.findall(r"<script[^>]*>(.*?)</script>", html, flags=re.DOTALL)
+    data, *scripts = re.findall(r"<script[^>]*>(.*?)</script>", html, flags=re.DOTALL)
     assert json.loads(data)["$schema"].startswith("https://vega")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    assert f"default-src 'none'; script-src 'sha256-{digest}'; base-uri 'none'" in html
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    assert f"default-src 'none'; script-src {allowed}; base-uri 'none'" in html
     assert "unsafe-eval" not in html.partition("<body>")[0]
 
 

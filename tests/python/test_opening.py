@@ -71,17 +71,18 @@ def test_of_many_runs_only_those_in_detail_have_links(monkeypatch: pytest.Monkey
     write(8)
     page = report()
     assert len(links(page)) == 2
-    assert "`bloatlab lab DIR --run ID` opens any of the runs in the lab." in page
+    assert "<code>bloatlab lab DIR --run ID</code> opens any of the runs in the lab." in page
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(1, f"--run {synthetic.identity('0')[:10]}` opens this"), (3, "--run ID` opens any")]
+    ("count", "said"),
+    [(1, f"--run {synthetic.identity('0')[:10]}</code> opens this"), (3, "--run ID</code> opens any")],
 )
 def test_without_the_lab_the_page_says_the_command(count: int, said: str) -> None:
     write(count)
     page = report()
     assert not links(page)
-    assert f"`bloatlab lab DIR {said}" in page
+    assert f"<code>bloatlab lab DIR {said}" in page
     assert page.count("in the lab") == 1
     assert not Path("r/lab.html").exists()
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import threading
+
 import pytest
 
 from bloatlab.cli import console
@@ -66,6 +70,24 @@ def test_json_says_nothing_without_a_terminal() -> None:
         assert tell is None
     with console.progress_bar(10) as tell:
         assert tell is not None
+
+
+def test_what_takes_long_says_what_it_does() -> None:
+    said = threading.Event()
+
+    class Noted(io.StringIO):
+        def flush(self) -> None:
+            said.set()
+
+    with contextlib.redirect_stderr(noted := Noted()), console.patience("making the page", after_s=0):
+        assert said.wait(60)
+    assert noted.getvalue() == "bloatlab: making the page ...\n"
+
+
+def test_what_is_quick_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with console.patience("making the page", after_s=3600):
+        pass
+    assert capsys.readouterr().err == ""
 
 
 def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,8 +57,9 @@ def test_what_is_printed_is_what_was_meant(tmp_path: Path, capsys: pytest.Captur
     file = tmp_path / "mine.json"
     file.write_text(json.dumps(SCENARIO))
     words = "fq_codel limit 5000 target 10ms noecn"
-    assert run(capsys, "tc", str(file), "--dev", "wan")[1] == f"tc qdisc replace dev wan root {words}\n"
-    everything = run(capsys, "tc", str(file), "--all")[1]
+    alone = ("tc", str(file), "--box", "bottleneck")
+    assert run(capsys, *alone, "--dev", "wan")[1] == f"tc qdisc replace dev wan root {words}\n"
+    everything = run(capsys, *alone, "--all")[1]
     assert " flows 1024 quantum 1514 " in everything
     assert run(capsys, "tc", "--queue", everything)[1] == f"tc qdisc replace dev eth0 root {words}\n"
     code, _, err = run(capsys, "tc", "--queue", '{kind="codel", limit="30kB"}')

@@ -37,7 +37,7 @@ def test_a_run_without_an_rtt_says_so(tables):
     metrics = metrics.insert_column(0, pl.Series("run_id", ["a"]))
     judged = verdict.of_run(tables, metrics)
     assert judged.grade == ""
-    assert "no flow measured an RTT" in judged.sentence
+    assert "no long flow measured an RTT" in judged.sentence
     assert "No RTT" in verdict.of_run(tables, metrics.clear()).sentence
 
 
@@ -61,8 +61,48 @@ def test_a_verdict_is_about_one_direction(tmp_path):
     up, down = judged.sentence.split(" In the other direction, ")
     share = float(re.search(r"([\d.]+) % of the bottleneck's 5 Mbit/s", up)[1])
     assert 80 < share <= 100
-    assert "3 cubic flows carry" in up
+    assert "the mean sRTT of 2 cubic flows is" in up
+    assert "2 cubic flows and one UDP flow carry" in up
     assert down.startswith("4 cubic flows carry")
+    # The numbers are about the same link, and about the same flows as the metrics of the network.
+    named = dict(judged.numbers)
+    link, network = run.link_metrics["reverse"], run.network_metrics
+    assert named["sojourn of all packets at reverse, 95th percentile"] == f"{link['p95_sojourn']:.3g} ms"
+    assert named["throughput"] == f"{network['agg_throughput']:.3f} Mbit/s"
+    assert share == pytest.approx(100 * network["capacity_share"], abs=0.1)
+
+
+def test_the_ues_of_a_cell_share_one_bottleneck(tmp_path):
+    fixed = {"kind": "fixed", "snr_db": 20.0}
+    document = {
+        "name": "cell",
+        "duration": "2s",
+        "cell": {"radio": {"ues": [fixed, fixed, fixed]}},
+        "flows": [{"ue": 1}, {"ue": 2}, {"ue": 3}, {"ue": 1, "direction": "reverse", "stop": "1s"}],
+    }
+    run = bl.run(document, out=tmp_path / "r")
+    store = Store(tmp_path / "r")
+    judged = verdict.of_run(source.of_run(store, run.run_id), store.metrics())
+    assert "the mean sRTT of 3 cubic flows is" in judged.sentence
+    assert "In the other direction, one cubic flow carries" in judged.sentence
+    assert dict(judged.numbers)["throughput"] == f"{run.network_metrics['agg_throughput']:.2f} Mbit/s"
+
+
+def test_flows_on_other_links_are_not_called_the_other_direction(tmp_path):
+    document = {
+        "name": "lot",
+        "duration": "3s",
+        "parking_lot": {"hops": 2, "rate": "10Mbit/s", "hop_delay": "5ms"},
+        "flows": [{"name": "long"}, {"name": "first", "hops": [1, 1]}, {"name": "second", "hops": [2, 2]}],
+    }
+    run = bl.run(document, out=tmp_path / "r")
+    store = Store(tmp_path / "r")
+    judged = verdict.of_run(source.of_run(store, run.run_id), store.metrics())
+    assert "They carry" in judged.sentence
+    assert "On other links, one cubic flow carries" in judged.sentence
+    assert run.network_metrics["capacity_share"] <= 1
+    shares = [values["goodput_share"] for name, values in run.link_metrics.items() if name.startswith("hop_")]
+    assert max(shares) == pytest.approx(run.network_metrics["capacity_share"])
 
 
 def test_the_bottleneck_is_a_link_that_data_crosses(tmp_path):

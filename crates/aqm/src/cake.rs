@@ -45,6 +45,9 @@ pub struct Params {
     /// capacity of one. With `srchost`, `dsthost` and `hosts`, all packets of a host or a pair of hosts are one flow. With `flowblind`, all packets
     /// of a tin are.
     pub flowmode: Isolation,
+    /// On a router that translates addresses, tell hosts apart by the addresses before the translation. It changes nothing in a simulation, where no
+    /// address is translated; `bloatlab tc` and kernel queues use it.
+    pub nat: bool,
     /// Clear the code point after the tin is chosen.
     pub wash: bool,
     /// Packets have already crossed the bottleneck, so dropped packets count against the shaper, too.
@@ -81,6 +84,7 @@ impl Default for Params {
             bandwidth: None,
             diffserv: Diffserv::Diffserv3,
             flowmode: Isolation::TripleIsolate,
+            nat: false,
             wash: false,
             ingress: false,
             ack_filter: AckFilter::Disabled,

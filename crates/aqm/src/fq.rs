@@ -70,6 +70,8 @@ impl Default for Params {
     }
 }
 
+const NO_DEPARTURE_TIME: &str = "packets carry no departure time";
+
 impl Factory for Params {
     const SOURCE: &'static str = "tc-fq(8), on forwarded traffic";
     const TC: &'static [Tc] = &[Tc {
@@ -86,16 +88,29 @@ impl Factory for Params {
             Word::same("low_rate_threshold", Form::Rate32),
             Word::same("refill_delay", Form::Time),
             Word::same("ce_threshold", Form::Time),
-            // Packets carry no departure time.
-            Word::new("horizon", "", Form::Unused(&Form::Time)),
-            Word::new("horizon_cap", "", Form::Nothing),
-            Word::new("horizon_drop", "", Form::Nothing),
-            Word::new("offload_horizon", "", Form::Unused(&Form::Time)),
-            // Linux's lookup of flows and slack of timers; neither exists here.
-            Word::new("buckets", "", Form::Unused(&Form::Integer)),
-            Word::new("timer_slack", "", Form::Unused(&Form::Time)),
-            // Linux ignores it.
-            Word::new("defrate", "", Form::Unused(&Form::Rate32)),
+            Word::new(
+                "horizon",
+                "",
+                Form::OnlyDefault(&Form::Time, "10s", NO_DEPARTURE_TIME),
+            ),
+            Word::new("horizon_cap", "", Form::Refused(NO_DEPARTURE_TIME)),
+            Word::new("horizon_drop", "", Form::Default),
+            Word::new(
+                "offload_horizon",
+                "",
+                Form::OnlyDefault(&Form::Time, "0us", "no device paces packets"),
+            ),
+            Word::new(
+                "buckets",
+                "",
+                Form::OnlyDefault(&Form::Integer, "1024", "flows are found without a hash table"),
+            ),
+            Word::new(
+                "timer_slack",
+                "",
+                Form::OnlyDefault(&Form::Time, "10us", "timers are exact"),
+            ),
+            Word::new("defrate", "", Form::Refused("Linux ignores it")),
             Word::new(
                 "priomap",
                 "",

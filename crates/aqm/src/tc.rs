@@ -83,10 +83,11 @@ pub enum Form {
     Flag(&'static str),
     /// No value. The option sets several parameters to these JSON values. Only for reading; each parameter is printed by its own option.
     Several(&'static [(&'static str, &'static str)]),
-    /// No value. tc knows the option, but it has no effect here (`nonat`).
-    Nothing,
-    /// A value of this form, which has no effect here (fq's `buckets`).
-    Unused(&'static Form),
+    /// No value. The option is tc's default and the only behaviour that is modelled, so it is not printed (cake's `split-gso`).
+    Default,
+    /// A value of this form, which must be tc's default, the second. It is not printed. Another value is refused, for the reason given last (fq's
+    /// `buckets`).
+    OnlyDefault(&'static Form, &'static str, &'static str),
     /// tc knows the option, but it is not modelled here, for this reason.
     Refused(&'static str),
     /// The number of the class that holds the inner queue (htb's `default`). It is always printed, and checked when read.

@@ -5,6 +5,19 @@ use bloatlab_outcome::Outcome;
 /// Columns and metrics that may be negative.
 const SIGNED: [&str; 2] = ["utility", "est_qdelay"];
 
+/// Columns and metrics that are parts of a whole, so at most 1.
+const SHARES: [&str; 6] = [
+    "utilization",
+    "loss_rate",
+    "loss_rate_l4",
+    "jain_index",
+    "flow_fairness",
+    "min_max_ratio",
+];
+
+/// Jain's index is above 0.
+const POSITIVE: [&str; 2] = ["jain_index", "flow_fairness"];
+
 /// Checks that packets are conserved, and that all metrics and samples have possible values.
 ///
 /// # Errors
@@ -27,7 +40,8 @@ pub fn conserved(outcome: &Outcome) -> Result<(), String> {
     })
 }
 
-/// Checks that metrics and samples are finite, that only those that may be negative are, and that time does not go back.
+/// Checks that metrics and samples are finite, that only those that may be negative are and none is -0, that shares are at most 1, and that time does
+/// not go back.
 ///
 /// # Errors
 /// The wrong metric or column.
@@ -39,12 +53,11 @@ pub fn numbers(outcome: &Outcome) -> Result<(), String> {
         &outcome.network_metrics,
     ];
     for value in metrics.into_iter().flatten() {
-        let signed = SIGNED.iter().any(|part| value.metric.name.contains(part));
-        if !value.value.is_finite() || (value.value < 0.0 && !signed) {
-            return Err(format!("impossible value of a metric: {value:?}"));
-        }
-        if value.metric.name == "utilization" && value.value > 1.0 {
-            return Err(format!("a share of a link above 1: {value:?}"));
+        let name = value.metric.name;
+        let signed = SIGNED.iter().any(|part| name.contains(part));
+        let zero = POSITIVE.contains(&name) && value.value == 0.0;
+        if !possible(name, value.value, signed) || zero {
+            return Err(format!("impossible value of {name}: {value:?}"));
         }
     }
     for series in [
@@ -57,12 +70,22 @@ pub fn numbers(outcome: &Outcome) -> Result<(), String> {
         }
         for (name, column) in &series.columns {
             // NaN means that there is no value.
-            let possible = |v: &f64| v.is_nan() || (v.is_finite() && *v >= 0.0);
-            let wrong = column.iter().find(|v| !possible(v));
+            let mut values = column.iter().filter(|v| !v.is_nan());
+            let wrong = values.find(|v| !possible(name, **v, false));
             if wrong.is_some() || column.len() != series.len() {
                 return Err(format!("column {name} holds {wrong:?}"));
             }
         }
     }
     Ok(())
+}
+
+/// Whether a metric or column can have this value.
+fn possible(name: &str, value: f64, signed: bool) -> bool {
+    let most = if SHARES.contains(&name) {
+        1.0
+    } else {
+        f64::MAX
+    };
+    value.is_finite() && value <= most && (value.is_sign_positive() || (signed && value < 0.0))
 }

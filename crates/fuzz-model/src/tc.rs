@@ -117,7 +117,7 @@ fn words(choices: &mut Choices) -> String {
 /// A value for an option of this form.
 fn value(form: Form, choices: &mut Choices) -> String {
     let units: &[&str] = match form {
-        Form::Flag(_) | Form::Several(_) | Form::Nothing => return String::new(),
+        Form::Flag(_) | Form::Several(_) | Form::Default => return String::new(),
         Form::Time => &["us", "ms", "s", "", "usec", "min"],
         Form::Rate | Form::Rate32 => &["mbit", "bit", "kbps", "gbit", "", "tibit", "Bps"],
         Form::Size | Form::LimitBytes | Form::PacketsAsSize => &["", "k", "kb", "mbit", "g", "b"],

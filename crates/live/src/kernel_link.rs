@@ -282,6 +282,11 @@ impl KernelLink {
         })
     }
 
+    /// Mean rate of the measured time of `span` ns, bit/s.
+    pub fn mean_rate(&self, span: Nanos) -> f64 {
+        self.capacity * SECOND as f64 / span as f64
+    }
+
     /// The link of the plan.
     pub fn planned(&self) -> &PlanLink {
         &self.link

@@ -6,7 +6,7 @@ use bloatlab_outcome::metrics::{
     F_DROPPED_AQM, F_DROPPED_OVERFLOW, F_DROPS_L4, F_LOSS_RATE_L4, F_MARKS_L4, F_RESIDUE,
     F_RX_PACKETS, F_TX_PACKETS, L_LOSS_EVENTS,
 };
-use bloatlab_outcome::{Distribution, LinkInfo, MS, MetricId, Outcome, Sheet};
+use bloatlab_outcome::{Candidate, Distribution, Flows, LinkInfo, MS, MetricId, Outcome, Sheet};
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_units::{Nanos, SECOND, Streams};
 
@@ -154,6 +154,34 @@ impl KernelLinks {
         Ok(())
     }
 
+    /// Measures the flows whose data shares a link. Our network has no links, so it took all flows together.
+    fn measure_shares(&self, plan: &Plan, end: Nanos, sheet: &mut Sheet, outcome: &mut Outcome) {
+        let warmup = if self.is_warm { self.warmup } else { 0 };
+        let (from, to) = (warmup as f64 * 1e-9, end as f64 * 1e-9);
+        let flows = Flows::new(&outcome.flows, &outcome.flow_metrics, from, to);
+        let with_data = plan.flows.iter().filter(|flow| flow.traffic.has_data());
+        let paths: Vec<&[usize]> = with_data.map(|flow| &flow.forward[..]).collect();
+        let crosses = |link: &KernelLink, flow: usize| paths[flow].contains(&link.number);
+        let crossed = |link: &KernelLink| (0..paths.len()).any(|flow| crosses(link, flow));
+        let mut candidates = Vec::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let rate = link.mean_rate(end - warmup) * 1e-6;
+            flows.measure_link(sheet, index, &|flow| crosses(link, flow), Some(rate));
+            if crossed(link) {
+                let queue = link.stats.length.histogram().mean().unwrap_or(0.0);
+                candidates.push(Candidate {
+                    shared: link,
+                    rate,
+                    queue,
+                });
+            }
+        }
+        if let Some(found) = Candidate::slowest(candidates.into_iter()) {
+            let shares = |flow: usize| crosses(found.shared, flow);
+            outcome.network_metrics = flows.measure_network(&shares, Some(found.rate));
+        }
+    }
+
     /// Adds the links to the outcome of our network.
     ///
     /// # Errors
@@ -191,6 +219,7 @@ impl KernelLinks {
                 });
             }
         }
+        self.measure_shares(plan, end, &mut sheet, outcome);
         // The kernel does not say which flow a dropped packet belongs to.
         sheet.0.retain(|value| value.metric != L_LOSS_EVENTS);
         outcome.link_metrics = sheet.0;

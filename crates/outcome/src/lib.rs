@@ -17,7 +17,7 @@ pub use lengths::Lengths;
 pub use link_stats::{Interval, LinkAtEnd, LinkStats};
 pub use loss_events::{LossEvents, NOT_GREEDY};
 pub use metrics::{Better, Metric, MetricId};
-pub use network::network_metrics;
+pub use network::{Candidate, Flows};
 pub use packet_event::{HOST, PacketEvent, Protocol, Step};
 pub use result::{
     Count, Distribution, FlowInfo, Handshake, LinkInfo, Outcome, ProbeInfo, Series, Value,

@@ -12,10 +12,14 @@ use crate::{Histogram, Lengths, LossEvents, MS, Sheet, TimeMean, mbps, mean_ms};
 pub struct LinkStats {
     /// Packets that arrived before the end of the warm-up.
     pub earlier_arrivals: u64,
+    /// When counting began: the end of the warm-up.
+    pub since: Nanos,
     /// Bytes whose transmission has ended.
     pub sent_bytes: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Of these, packets that had arrived before the end of the warm-up.
+    pub earlier_drops: u64,
     /// Packets marked.
     pub marks: u64,
     /// Time for which the transmitter sends, up to the end of the current transmission.
@@ -59,7 +63,7 @@ pub struct LinkAtEnd {
     pub backlog: (u64, u64),
     /// The measured time.
     pub span: Nanos,
-    /// Share of the capacity that was used; `None` if there was none.
+    /// Share of the capacity that was used; `None` if there was none, or no transmitter.
     pub utilization: Option<f64>,
     /// Number of greedy TCP flows whose data crosses the link.
     pub greedy_flows: u64,
@@ -98,6 +102,13 @@ impl LinkStats {
         sent.wrapping_sub(replace(&mut self.interval.bytes, sent))
     }
 
+    /// Counts a drop of a packet that arrived at `arrival`.
+    pub fn count_drop(&mut self, arrival: Nanos) {
+        self.drops += 1;
+        self.earlier_drops += u64::from(arrival < self.since);
+        self.interval.drops += 1;
+    }
+
     /// Forgets what was counted during the warm-up. `arrivals` packets have arrived, `bytes` are queued, and the current transmission takes another
     /// `ahead` ns.
     pub fn reset(&mut self, now: Nanos, arrivals: u64, bytes: u64, ahead: Nanos) {
@@ -109,6 +120,7 @@ impl LinkStats {
         };
         *self = Self {
             earlier_arrivals: arrivals,
+            since: now,
             busy: ahead,
             bytes: TimeMean::start(now, bytes),
             max_bytes: bytes,
@@ -139,7 +151,9 @@ impl LinkStats {
         sheet.put(link, L_BACKLOG_PACKETS, end.backlog.0 as f64);
         sheet.put(link, L_BACKLOG_BYTES, end.backlog.1 as f64);
         sheet.put(link, L_DROPS, self.drops as f64);
-        let loss_rate = (arrivals > 0).then(|| self.drops as f64 / arrivals as f64);
+        // A queue that was replaced gives its packets a new arrival, and the kernel does not say which packets it dropped.
+        let lost = (self.drops - self.earlier_drops).min(arrivals);
+        let loss_rate = (arrivals > 0).then(|| lost as f64 / arrivals as f64);
         sheet.put(link, L_LOSS_RATE, loss_rate);
         sheet.put(link, L_MARKS, self.marks as f64);
         let losses = &self.losses;

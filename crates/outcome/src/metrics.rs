@@ -67,12 +67,13 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// Metrics of a flow.
+    /// Metrics of a flow. They are over its lifetime: from its start, or the end of the warm-up if that is later, to its stop, its completion or the end
+    /// of the run. Metrics of packets are about its data direction.
     FLOW Flow {
         F_MEAN_THROUGHPUT_L4 = "mean_throughput_l4", "Mbit/s", Higher,
-            "payload bytes that reached the receiving transport, in order or not, each once / lifetime of the flow", "CCPerf";
+            "payload bytes that reached the receiving transport, in order or not, each once (of datagrams: copies count) / lifetime of the flow", "CCPerf";
         F_MEAN_THROUGHPUT_L7 = "mean_throughput_l7", "Mbit/s", Higher,
-            "payload bytes read by the receiving application / lifetime of the flow", "CCPerf";
+            "payload bytes read by the receiving application / lifetime of the flow; bytes that arrived before it and waited for a retransmission are included, so it may exceed the rate of a link over a short lifetime", "CCPerf";
         F_MEAN_SENDING_RATE_L4 = "mean_sending_rate_l4", "Mbit/s", None,
             "payload bytes sent, retransmissions included / lifetime", "CCPerf";
         F_MEAN_SENDING_RATE_L7 = "mean_sending_rate_l7", "Mbit/s", None,
@@ -146,7 +147,7 @@ metrics! {
         F_DROPPED_OVERFLOW = "dropped_overflow", "packets", Lower,
             "packets of the data direction dropped because a queue was full", "RFC 7928";
         F_RESIDUE = "residue", "packets", Lower,
-            "packets sent, neither arrived nor dropped at the end", "RFC 7928";
+            "packets neither arrived nor dropped at the end, of those sent in the measured time or under way when it began", "RFC 7928";
         F_THROUGHPUT = "throughput", "Mbit/s", Higher,
             "bits of arrived IP packets / time from the first packet's departure to the last one's arrival; UDP", "ns-3 FlowMonitor";
         F_MEAN_DELAY = "mean_delay", "ms", Lower,
@@ -160,9 +161,9 @@ metrics! {
         F_MARKS_L4 = "marks_l4", "", None,
             "packets of the flow's data direction that queues marked CE", "RFC 3168";
         F_MEAN_SOJOURN_L4 = "mean_sojourn_l4", "ms", Lower,
-            "mean time of the flow's data packets in a queue", "RFC 8289";
+            "mean time of the flow's data packets in a queue, over every queue that each packet crosses", "RFC 8289";
         F_P50_SOJOURN_L4 = "p50_sojourn_l4", "ms", Lower,
-            "median time of the flow's data packets in a queue", "RFC 8289";
+            "median time of the flow's data packets in a queue, over every queue that each packet crosses", "RFC 8289";
         F_P95_SOJOURN_L4 = "p95_sojourn_l4", "ms", Lower,
             "95th percentile of the time of the flow's data packets in a queue", "RFC 8289";
         F_P99_SOJOURN_L4 = "p99_sojourn_l4", "ms", Lower,
@@ -178,12 +179,13 @@ metrics! {
         F_MEAN_JITTER_L4 = "mean_jitter_l4", "ms", Lower,
             "interarrival jitter of the datagrams at the end", "RFC 3550 section 6.4.1";
         F_LOSS_RATE_L4 = "loss_rate_l4", "", Lower,
-            "datagrams discarded on the way / datagrams sent", "RFC 7680";
+            "datagrams sent in the measured time and discarded on the way / datagrams sent", "RFC 7680";
     }
 }
 
 metrics! {
-    /// Metrics of a link.
+    /// Metrics of a link. They are about all packets that use it, in both directions of the flows, over the measured time, which is from the end of
+    /// the warm-up to the end of the run. `goodput`, `goodput_share` and `flow_fairness` are about the flows whose data crosses it.
     LINK Link {
         L_MEAN_QUEUE_LENGTH = "mean_queue_length", "packets", Lower,
             "mean over time of the packets in the queue discipline", "RFC 7928";
@@ -214,7 +216,7 @@ metrics! {
         L_DROPS = "drops", "packets", Lower,
             "packets that the queue discipline discarded", "RFC 7928";
         L_LOSS_RATE = "loss_rate", "", Lower,
-            "drops / arrivals", "RFC 7928";
+            "packets that arrived in the measured time and were dropped in it / arrivals", "RFC 7928";
         L_MARKS = "marks", "packets", None,
             "packets marked CE", "RFC 3168";
         L_MEAN_LOSS_INTERVAL = "mean_loss_interval", "ms", Higher,
@@ -226,9 +228,15 @@ metrics! {
         L_LOSS_SYNCHRONIZATION = "loss_synchronization", "", Lower,
             "mean over loss events of the share of the link's greedy TCP flows that are hit; none of fewer than two flows", "RFC 7928 section 2.4";
         L_THROUGHPUT = "throughput", "Mbit/s", Higher,
-            "bits on the wire whose transmission ended / time", "RFC 7928";
+            "bits on the wire whose transmission ended / time; of a cell: whose slot began", "RFC 7928";
         L_UTILIZATION = "utilization", "", Higher,
-            "time the transmitter is busy / time; of a rate that varies: bits sent / bits that could have been sent", "RFC 7928";
+            "time the transmitter is busy / time; of a rate that varies: bits sent / bits that could have been sent; of a cell: share of its symbols that the bearer used", "RFC 7928";
+        L_GOODPUT = "goodput", "Mbit/s", Higher,
+            "payload of the flows whose data crosses the link that reached their receivers, each byte once / measured time", "RFC 2647 section 3.17";
+        L_GOODPUT_SHARE = "goodput_share", "", Higher,
+            "goodput / mean rate of the link over the measured time", "RFC 2647 section 3.17";
+        L_FLOW_FAIRNESS = "flow_fairness", "", Higher,
+            "Jain's index (sum x)^2 / (n sum x^2) of mean_throughput_l4 of the flows whose data crosses the link; none of fewer than two flows", "Jain, Chiu and Hawe 1984";
     }
 }
 
@@ -257,28 +265,31 @@ metrics! {
 }
 
 metrics! {
-    /// Metrics of the whole network, over its flows of data.
+    /// Metrics of the network: of the flows whose data crosses its bottleneck. The bottleneck is the link with the lowest mean rate that data crosses,
+    /// among equal rates the one with the longest mean queue. It is one direction of a path, so flows of the other direction are left out: their link
+    /// has `goodput`, `goodput_share` and `flow_fairness`. All bearers of a cell in one direction are one bottleneck, because they divide its symbols.
+    /// If data crosses no link, they are about all flows.
     NETWORK Network {
         N_AGG_THROUGHPUT = "agg_throughput", "Mbit/s", Higher,
-            "sum of the flows' mean_throughput_l4", "CCPerf";
+            "payload of the flows across the bottleneck that arrived / time from the first flow's start to the last one's end, within the measured time", "CCPerf";
         N_CAPACITY_SHARE = "capacity_share", "", Higher,
-            "agg_throughput / sum of the rates of the bottlenecks in use", "CCPerf";
+            "payload of the flows across the bottleneck that arrived / bits that the bottleneck could have sent, over the whole measured time; what was in flight when it began counts, so a measured time of a few RTTs may give slightly more than 1", "CCPerf";
         N_JAIN_INDEX = "jain_index", "", Higher,
-            "(sum x)^2 / (n sum x^2) of the flows' throughput", "Jain, Chiu and Hawe 1984";
+            "(sum x)^2 / (n sum x^2) of mean_throughput_l4 of the flows across the bottleneck, each over its own lifetime", "Jain, Chiu and Hawe 1984";
         N_MIN_MAX_RATIO = "min_max_ratio", "", Higher,
-            "smallest / largest throughput of a flow", "CCPerf";
+            "smallest / largest mean_throughput_l4 of a flow across the bottleneck", "CCPerf";
         N_UTILITY_PF = "utility_pf", "ln(Mbit/s)", Higher,
-            "sum of ln x of the flows' throughput (proportional fairness)", "Kelly 1997";
+            "sum of ln x of mean_throughput_l4 of the flows across the bottleneck (proportional fairness)", "Kelly 1997";
         N_UTILITY_MPDF = "utility_mpdf", "1/(Mbit/s)", Higher,
-            "sum of -1/x of the flows' throughput (minimum potential delay fairness)", "Massoulie and Roberts 1999";
+            "sum of -1/x of mean_throughput_l4 of the flows across the bottleneck (minimum potential delay fairness)", "Massoulie and Roberts 1999";
         N_MEAN_SRTT = "mean_srtt", "ms", Lower,
-            "mean of the flows' mean_srtt_l4", "CCPerf";
+            "mean of mean_srtt_l4 of the flows across the bottleneck", "CCPerf";
         N_POWER = "power", "Mbit/s per s", Higher,
             "agg_throughput / mean_srtt", "Kleinrock 1979";
         N_TOTAL_RETRANSMISSIONS = "total_retransmissions", "", Lower,
-            "sum of the flows' total_retransmissions_l4", "CCPerf";
+            "sum of total_retransmissions_l4 of the TCP flows across the bottleneck", "CCPerf";
         N_TOTAL_RTOS = "total_rtos", "", Lower,
-            "sum of the flows' total_rtos_l4", "CCPerf";
+            "sum of total_rtos_l4 of the TCP flows across the bottleneck", "CCPerf";
         N_P50_LATENESS = "p50_lateness", "ms", Lower,
             "in real time: median of (time at which a packet left the emulated network - time at which it was due)", "bloatlab";
         N_P99_LATENESS = "p99_lateness", "ms", Lower,

@@ -16,7 +16,8 @@ impl Sheet {
             self.0.push(Value {
                 entity: entity as u32,
                 metric,
-                value,
+                // Turns -0, for example the sum of no values, into 0.
+                value: value + 0.0,
             });
         }
     }

@@ -92,8 +92,10 @@ impl<P: Framed> Backlog<P> {
 
     /// Enqueues a packet that arrives.
     #[inline(always)]
-    pub fn enqueue(&mut self, now: Nanos, packet: P) {
+    pub fn enqueue(&mut self, now: Nanos, mut packet: P) {
         self.count.arrivals += 1;
+        // The queue discipline may drop the packet at once.
+        packet.set_enqueued_at(now);
         self.put(now, packet);
     }
 
@@ -108,8 +110,9 @@ impl<P: Framed> Backlog<P> {
 
     /// Drops a packet that arrives, because the buffer is full.
     #[cold]
-    pub fn refuse(&mut self, packet: &P) {
+    pub fn refuse(&mut self, now: Nanos, packet: &P) {
         let mut packet = *packet;
+        packet.set_enqueued_at(now);
         packet.lengthen(self.header);
         self.count.arrivals += 1;
         self.signals.dropped(&packet, DropReason::Overflow);

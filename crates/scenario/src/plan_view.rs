@@ -85,6 +85,8 @@ pub struct LinkView {
     pub overhead: u32,
     /// Packets that the device holds behind the queue discipline.
     pub device_packets: u32,
+    /// For a bearer of a cell: the direction whose symbols it shares with the other bearers, `downlink` or `uplink`.
+    pub air: Option<&'static str>,
 }
 
 /// The limit of a queue in its unit.
@@ -249,6 +251,10 @@ fn of_link(scenario: &Scenario, index: usize, name: &str, link: &PlanLink) -> Li
         header: link.header,
         overhead: link.overhead,
         device_packets: link.device_packets,
+        air: link.radio.as_ref().map(|port| match port.bearer % 2 {
+            0 => "downlink",
+            _ => "uplink",
+        }),
     }
 }
 

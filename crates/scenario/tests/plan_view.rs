@@ -53,7 +53,7 @@ fn a_dumbbell_with_a_timeline() {
                 {
                     "name": "bottleneck", "kind": "link", "queue_path": "dumbbell.queue", "queue": { "kind": "infinite" }, "limit": null,
                     "rate_bps": 10_000_000, "greatest_rate_bps": 10_000_000, "rate_varies": false,
-                    "delay_ns": 20_000_000, "delay_varies": false, "header": 14, "overhead": 0, "device_packets": 1
+                    "delay_ns": 20_000_000, "delay_varies": false, "header": 14, "overhead": 0, "device_packets": 1, "air": null
                 },
                 { "name": "loss", "kind": "impairment", "parameters": { "kind": "loss", "name": "loss", "probability": 0.0 } },
                 { "name": "reverse_loss", "kind": "impairment", "parameters": { "kind": "loss", "name": "reverse_loss", "probability": 0.0 } },

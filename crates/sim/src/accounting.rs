@@ -129,8 +129,7 @@ fn discard(
     packet: &Packet,
 ) {
     backlog.count.drops += 1;
-    backlog.stats.drops += 1;
-    backlog.stats.interval.drops += 1;
+    backlog.stats.count_drop(packet.enqueued_at());
     backlog.stats.losses.drop(now);
     accounts[packet.flow_index()].count_drop(packet);
     signal(accounts, now, backlog, packet);

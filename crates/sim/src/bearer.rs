@@ -23,7 +23,7 @@ impl Bearer {
         if backlog.bytes + u64::from(held) + size <= self.buffer {
             backlog.enqueue(now, *packet);
         } else {
-            backlog.refuse(packet);
+            backlog.refuse(now, packet);
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::gate::{Gate, ReleasePolicy};
 use crate::link::plan_wake;
 use crate::place::Place;
 use crate::radio::RadioCell;
-use crate::station::RadioQueue;
+use crate::station::{AirTime, RadioQueue};
 
 impl Engine<'_> {
     /// Adds the radio cell, if the plan has one.
@@ -40,7 +40,8 @@ impl Engine<'_> {
                 continue;
             };
             if let Some(port) = &link.radio {
-                let queue = self.radio_queue(number, &planned.name, link)?;
+                let mut queue = self.radio_queue(number, &planned.name, link)?;
+                queue.air = Some(AirTime::new(slot));
                 let buffer = port.buffer;
                 bearers.push((port.bearer, Bearer { queue, buffer }));
             } else if let Some(plan) = &link.gate {
@@ -82,6 +83,7 @@ impl Engine<'_> {
             rate: link.rate,
             backlog: self.backlog(number, name, link)?,
             taken: 0,
+            air: None,
         };
         let schedule = &mut self.network.schedule;
         plan_wake(schedule, &mut queue.backlog);

@@ -39,8 +39,10 @@ impl Engine<'_> {
                         continue;
                     };
                     let lifetime = account.stop.min(self.end).saturating_sub(udp.since);
-                    let lost = account.drops + account.discards;
-                    measure_udp(&mut sheet, rank, udp, lost, lifetime);
+                    measure_udp(&mut sheet, rank, udp, lifetime);
+                    let (lost, sent) = (account.lost_datagrams() as f64, account.sent);
+                    let rate = (sent > 0).then(|| lost / sent as f64);
+                    sheet.put(rank, F_LOSS_RATE_L4, rate);
                 }
                 Flow::Echo(echo) => {
                     let Some(probe) = self.ranks[index].1 else {
@@ -53,8 +55,7 @@ impl Engine<'_> {
             if let Some(rank) = self.ranks[index].0.map(|r| r as usize) {
                 sheet.put(rank, F_TX_PACKETS, account.sent as f64);
                 sheet.put(rank, F_RX_PACKETS, account.received as f64);
-                let gone = account.received + account.drops + account.discards;
-                sheet.put(rank, F_RESIDUE, account.sent.saturating_sub(gone) as f64);
+                sheet.put(rank, F_RESIDUE, account.residue() as f64);
                 for (reason, metric) in [
                     (DropReason::Overflow, F_DROPPED_OVERFLOW),
                     (DropReason::Aqm, F_DROPPED_AQM),
@@ -297,7 +298,7 @@ fn put_samples(sheet: &mut Sheet, rank: usize, samples: &Samples) {
     }
 }
 
-fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lost: u64, lifetime: Nanos) {
+fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lifetime: Nanos) {
     if lifetime == 0 {
         return;
     }
@@ -330,13 +331,6 @@ fn measure_udp(sheet: &mut Sheet, rank: usize, flow: &UdpFlow, lost: u64, lifeti
         ],
     );
     sheet.put(rank, F_MEAN_JITTER_L4, flow.jitter * MS);
-    // A datagram still under way at the end is not lost.
-    let lost = lost.min(flow.sent) as f64;
-    sheet.put(
-        rank,
-        F_LOSS_RATE_L4,
-        (flow.sent > 0).then(|| lost / flow.sent as f64),
-    );
     put_samples(sheet, rank, &flow.samples);
     let monitor = &flow.monitor;
     sheet.put(rank, F_THROUGHPUT, monitor.throughput());

@@ -6,8 +6,16 @@ use bloatlab_scenario::PlanFlow;
 
 use crate::engine::Engine;
 use crate::place::Place;
-use bloatlab_outcome::{Distribution, LinkAtEnd, NOT_GREEDY, Outcome, Sheet, network_metrics};
+use crate::station::Station;
+use bloatlab_outcome::{Candidate, Distribution, Flows, LinkAtEnd, NOT_GREEDY, Outcome, Sheet};
 use bloatlab_port::Backlog;
+
+/// What the data of several flows shares: a link, or the air of the cell in one direction, which all bearers of that direction divide.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shared {
+    Link(usize),
+    Air { is_uplink: bool },
+}
 
 impl Engine<'_> {
     pub(crate) fn measure_links(&mut self, outcome: &mut Outcome) {
@@ -67,22 +75,64 @@ impl Engine<'_> {
         crossing
     }
 
+    /// Measures the flows whose data shares a link, for every link and for the bottleneck.
     pub(crate) fn measure_network(&self, outcome: &mut Outcome) {
-        outcome.network_metrics = network_metrics(&outcome.flow_metrics, self.capacity());
+        let (warmup, end) = (self.warmup as f64 * 1e-9, self.end as f64 * 1e-9);
+        let flows = Flows::new(&outcome.flows, &outcome.flow_metrics, warmup, end);
+        // The links that the data of each flow crosses, by the flow's number in the tables.
+        let ranked = self.plan.flows.iter().zip(&self.ranks);
+        let paths: Vec<&[usize]> = ranked
+            .filter(|(_, (rank, _))| rank.is_some())
+            .map(|(flow, _)| &flow.forward[..])
+            .collect();
+        let mut sheet = Sheet::default();
+        let links = (0..self.places.len()).filter(|&number| self.station(number).is_some());
+        for (link, number) in links.enumerate() {
+            let crosses = |flow: usize| paths[flow].contains(&number);
+            let rate = self.mean_rate(number).map(|rate| rate * 1e-6);
+            flows.measure_link(&mut sheet, link, &crosses, rate);
+        }
+        let mut crossed: Vec<usize> = paths.iter().copied().flatten().copied().collect();
+        crossed.sort_unstable();
+        crossed.dedup();
+        let candidates = crossed.into_iter().filter_map(|number| {
+            Some(Candidate {
+                shared: self.shared(number)?,
+                rate: self.mean_rate(number)? * 1e-6,
+                queue: self.mean_queue(number)?,
+            })
+        });
+        let bottleneck = Candidate::slowest(candidates);
+        let shares = |flow: usize| {
+            bottleneck.as_ref().is_none_or(|found| {
+                let mut crossed = paths[flow].iter();
+                crossed.any(|&number| self.shared(number) == Some(found.shared))
+            })
+        };
+        let capacity = bottleneck.as_ref().map(|found| found.rate);
+        outcome.network_metrics = flows.measure_network(&shares, capacity);
+        outcome.link_metrics.append(&mut sheet.0);
     }
 
-    /// Mbit/s of all links that are the slowest on some flow's data path.
-    fn capacity(&self) -> f64 {
-        let mut used = vec![false; self.plan.boxes.len()];
-        for flow in &self.plan.flows {
-            let slowest = self.bottleneck(flow);
-            for &number in &flow.forward {
-                used[number] |= self.mean_rate(number) == Some(slowest);
-            }
+    /// What flows share at a box that is a link.
+    fn shared(&self, number: usize) -> Option<Shared> {
+        match self.places[number] {
+            Place::Link(_) => Some(Shared::Link(number)),
+            Place::Bearer(bearer) => Some(Shared::Air {
+                is_uplink: !bearer.is_multiple_of(2),
+            }),
+            _ => None,
         }
-        let every = used.iter().enumerate().filter(|(_, used)| **used);
-        let rates = every.filter_map(|(number, _)| self.mean_rate(number));
-        rates.map(|rate| rate * 1e-6).sum()
+    }
+
+    fn station(&self, number: usize) -> Option<&dyn Station> {
+        self.network.station(self.places[number])
+    }
+
+    /// Mean length of a link's queue, packets.
+    fn mean_queue(&self, number: usize) -> Option<f64> {
+        let lengths = &self.station(number)?.backlog().stats.length;
+        Some(lengths.histogram().mean().unwrap_or(0.0))
     }
 
     /// bit/s of the slowest link on a flow's data path, in the mean of what is measured.

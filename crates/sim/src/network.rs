@@ -186,8 +186,11 @@ impl Network {
         self.log.note(self.schedule.now, step, HOST, packet);
         if packet.direction() == 0 {
             let account = &mut self.accounts[packet.flow_index()];
-            account.discards += u64::from(damaged);
-            account.received += u64::from(!damaged);
+            if damaged {
+                account.count_discard(packet);
+            } else {
+                account.received += 1;
+            }
         }
         !damaged
     }

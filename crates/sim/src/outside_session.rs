@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bloatlab_aqm::{Ecn, Packet as _};
+use bloatlab_outcome::Protocol;
 use bloatlab_scenario::Plan;
 use bloatlab_units::Nanos;
 
@@ -58,6 +59,9 @@ impl<'a> Session<'a> {
         packet.set_dscp(entry.dscp);
         packet.segment = entry.segment;
         packet.segment.window = entry.tag;
+        if entry.protocol == Protocol::Udp {
+            packet.stamp(now);
+        }
         if let Some(outside) = engine.network.log.outside() {
             outside.enter(entry.tag, entry.segment.window);
         }

@@ -156,7 +156,6 @@ impl RadioCell {
             bearers: &mut self.bearers,
             bearer_states: &mut self.bearer_states,
             gates: &mut self.gates,
-            slot: self.slot,
             out: &mut self.out,
             filled: &mut self.filled,
             context,
@@ -187,7 +186,6 @@ struct Queues<'a, 'b> {
     bearers: &'a mut [Bearer],
     bearer_states: &'a mut [BearerState],
     gates: &'a mut [Gate],
-    slot: Nanos,
     out: &'a mut Vec<Packet>,
     filled: &'a mut Vec<usize>,
     context: &'a mut Context<'b>,
@@ -240,9 +238,12 @@ impl Above<Packet> for Queues<'_, '_> {
         self.filled.push(bearer);
     }
 
-    fn sent(&mut self, bearer: usize, _now: Nanos, bytes: u32, share: f64) {
-        let stats = &mut self.bearers[bearer].queue.backlog.stats;
-        stats.busy += (share * self.slot as f64) as Nanos;
+    fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64) {
+        let queue = &mut self.bearers[bearer].queue;
+        let stats = &mut queue.backlog.stats;
+        if let Some(air) = &mut queue.air {
+            stats.busy += air.send(now, share);
+        }
         stats.sent_bytes += u64::from(bytes);
     }
 

@@ -115,7 +115,7 @@ impl Engine<'_> {
             }
         }
         for (account, flow) in self.network.accounts.iter_mut().zip(&mut self.flows) {
-            account.reset();
+            account.reset(now);
             match flow {
                 Flow::Tcp(flow) if account.start <= now && flow.stats.since == NEVER => {
                     flow.reset(now)

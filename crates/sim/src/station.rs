@@ -83,9 +83,52 @@ pub(crate) struct RadioQueue {
     pub backlog: Backlog<Packet>,
     /// Packets that the cell has taken and not delivered.
     pub taken: u64,
+    /// What the cell sends from it; `None` for a gate, which has no transmitter.
+    pub air: Option<AirTime>,
+}
+
+/// The time for which a bearer is on air. A transmission takes its share of every instant of its slot.
+pub(crate) struct AirTime {
+    slot: Nanos,
+    /// End of the slot of the last transmission.
+    until: Nanos,
+    /// Busy time of all transmissions in that slot.
+    busy: Nanos,
+}
+
+impl AirTime {
+    /// Nothing has been sent yet.
+    pub fn new(slot: Nanos) -> Self {
+        Self {
+            slot,
+            until: 0,
+            busy: 0,
+        }
+    }
+
+    /// Counts a transmission in the slot that begins now, which takes this share of it. Returns its busy time.
+    pub fn send(&mut self, now: Nanos, share: f64) -> Nanos {
+        let end = now + self.slot;
+        if self.until != end {
+            (self.until, self.busy) = (end, 0);
+        }
+        let busy = (share * self.slot as f64) as Nanos;
+        self.busy += busy;
+        busy
+    }
+
+    /// The busy time that is left of the current slot.
+    fn ahead(&self, now: Nanos) -> Nanos {
+        let left = self.until.saturating_sub(now);
+        (u128::from(self.busy) * u128::from(left) / u128::from(self.slot)) as Nanos
+    }
 }
 
 impl RadioQueue {
+    fn ahead(&self, now: Nanos) -> Nanos {
+        self.air.as_ref().map_or(0, |air| air.ahead(now))
+    }
+
     /// Wakes the queue discipline, if this is the wake-up that is due.
     pub fn on_wake(&mut self, schedule: &mut Schedule) {
         if self.backlog.is_wake_due(schedule.now) {
@@ -108,21 +151,22 @@ impl Station for RadioQueue {
         self.backlog.packets + self.taken
     }
 
-    fn sample(&mut self, _now: Nanos, span: Nanos) -> (f64, f64) {
-        let busy = self.backlog.stats.take_busy(0);
-        (busy as f64 / span as f64, f64::NAN)
+    fn sample(&mut self, now: Nanos, span: Nanos) -> (f64, f64) {
+        let busy = self.backlog.stats.take_busy(self.ahead(now));
+        let utilization = self.air.as_ref().map(|_| busy as f64 / span as f64);
+        (utilization.unwrap_or(f64::NAN), f64::NAN)
     }
 
     fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
         let busy = self.backlog.stats.busy as f64 / span as f64;
-        (self.rate.0 as f64, Some(busy))
+        (self.rate.0 as f64, self.air.as_ref().map(|_| busy))
     }
 
     fn reset(&mut self, now: Nanos) {
-        self.backlog.reset(now, 0);
+        self.backlog.reset(now, self.ahead(now));
     }
 
     fn end(&mut self, end: Nanos) {
-        self.backlog.finish(end, 0);
+        self.backlog.finish(end, self.ahead(end));
     }
 }

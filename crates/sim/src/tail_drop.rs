@@ -15,7 +15,7 @@ impl Link {
         let backlog = &mut self.port.backlog;
         let size = packet.length() + backlog.header;
         if !capacity.fits(backlog.packets, backlog.bytes, size) {
-            backlog.refuse(packet);
+            backlog.refuse(now, packet);
             return false;
         }
         backlog.count.arrivals += 1;

@@ -130,6 +130,38 @@ class Comparison:
                 of["difference"] = of["difference"]["difference"]
         return {**head, "compared": compared, "replications": replications, "suspect": suspect, "metrics": metrics}
 
+    def to_polars(self) -> pl.DataFrame:
+        """One row per metric and point.
+
+        `point`, `scope`, `entity`, `metric`, `unit`, `a` and `b` (means), `difference` (b - a), `effect`, `p_adjusted`,
+        `differs` (null: with one replication, noise is unknown).
+        """
+        import polars as pl
+
+        rows = [
+            {
+                **{name: getattr(row, name) for name in ("point", "scope", "entity", "metric", "unit")},
+                "a": row.difference.mean_a,
+                "b": row.difference.mean_b,
+                "difference": row.difference.difference,
+                "effect": row.difference.effect.value,
+                "p_adjusted": row.p_adjusted,
+                "differs": row.differs,
+            }
+            for row in self.rows
+        ]
+        texts = dict.fromkeys(("point", "scope", "entity", "metric", "unit"), pl.String)
+        numbers = dict.fromkeys(("a", "b", "difference", "effect", "p_adjusted"), pl.Float64)
+        return pl.DataFrame(rows, schema={**texts, **numbers, "differs": pl.Boolean})
+
+    def __repr__(self) -> str:
+        apart = sum(row.differs is True for row in self.rows)
+        judged = f"{apart} of {len(self.rows)} metrics differ beyond noise" if self.judged else "noise is unknown"
+        return f"Comparison of {self.b} with {self.a}: {judged}\n{self.to_polars().head(10)}"
+
+    def _repr_html_(self) -> str:
+        return self.to_polars()._repr_html_()
+
 
 def sides(a: Store, b: Store, names: tuple[str, str] | None = None) -> tuple[Side, Side]:
     """The sides of a comparison of two results directories."""

@@ -41,7 +41,7 @@ def command(arguments: list[str]) -> int:
     try:
         result = app(with_separator(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        return _say(f"{error} (bloatlab --help)", 2)
+        return _say(f"{error} ({' '.join(['bloatlab help', *(error.command_chain or ())])})", 2)
     except BloatlabError as error:
         return _say(str(error), 2)
     except OSError:

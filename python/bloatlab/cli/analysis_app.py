@@ -7,9 +7,13 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import RUNNING, STUDY, Flag, Running, Study
+from bloatlab.cli import completers
+from bloatlab.cli.options import RUNNING, STUDY, Flag, Running, Study, Target
 
-Metrics = Annotated[list[str], Parameter(name="--metric", negative=(), show_default=False, metavar="METRIC")]
+Metrics = Annotated[
+    list[str],
+    Parameter(name="--metric", negative=(), show_default=False, metavar="METRIC", completer=completers.metrics),
+]
 
 
 def compare(
@@ -20,13 +24,14 @@ def compare(
     metric: Metrics = [],  # noqa: B006
     confidence: float = 0.95,
     correction: Literal["benjamini-hochberg", "holm"] = "benjamini-hochberg",
-    figure: Path | None = None,
+    figure: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     json: Flag = False,
     fail_on_difference: Flag = False,
 ) -> int:
-    """Lists the metrics of two sets of runs that differ beyond noise, with the largest effect first.
+    """Lists the metrics in which two sets of runs differ beyond noise.
 
-    Points are matched by their parameters. Replications are paired if both sides have the same seeds.
+    The largest effect is first. Points are matched by their parameters. Replications are paired if both sides have the
+    same seeds.
 
     Args:
         a: Results directory.
@@ -49,7 +54,7 @@ def compare(
 
 
 def sensitivity(
-    name: str,
+    name: Target,
     *,
     metric: Metrics = [],  # noqa: B006
     method: Literal["sobol", "morris"] = "sobol",
@@ -57,7 +62,9 @@ def sensitivity(
     study: Study = STUDY,
     running: Running = RUNNING,
 ) -> int:
-    """Finds the inputs that a metric depends on. Stored runs are read, so the same command resumes after a stop.
+    """Finds the inputs that a metric depends on.
+
+    Stored runs are read, so the same command resumes after a stop.
 
     Args:
         name: An experiment, or the file of a scenario.
@@ -75,22 +82,18 @@ def sensitivity(
 
 
 def tune(
-    name: str,
+    name: Target,
     *,
-    queue: Annotated[str | None, Parameter(metavar="Q1,Q2")] = None,
-    minimise: Annotated[
-        list[str], Parameter(name="--minimise", negative=(), show_default=False, metavar="METRIC")
-    ] = [],  # noqa: B006
-    maximise: Annotated[
-        list[str], Parameter(name="--maximise", negative=(), show_default=False, metavar="METRIC")
-    ] = [],  # noqa: B006
+    queue: Annotated[str | None, Parameter(metavar="Q1,Q2", completer=completers.queues)] = None,
+    minimise: Annotated[Metrics, Parameter(name="--minimise")] = [],  # noqa: B006
+    maximise: Annotated[Metrics, Parameter(name="--maximise")] = [],  # noqa: B006
     trials: int = 100,
     study: Study = STUDY,
     running: Running = RUNNING,
 ) -> int:
-    """Searches the best queues and parameters for a link and its traffic. Prints the Pareto front with its tc commands.
+    """Searches the best queues and parameters for a link and its traffic.
 
-    The same command continues an interrupted search.
+    Prints the Pareto front with its tc commands. The same command continues an interrupted search.
 
     Args:
         name: An experiment, or the file of a scenario.

@@ -9,8 +9,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli import analysis_app
+from bloatlab.cli import analysis_app, completers, guide, help_app
 from bloatlab.cli.calc_app import calc
+from bloatlab.cli.check_app import check
 from bloatlab.cli.exchange import NO_TOOL_FILE, ToolFile
 from bloatlab.cli.import_app import import_
 from bloatlab.cli.lab_app import lab
@@ -20,10 +21,13 @@ from bloatlab.cli.options import (
     RUNNING,
     AllowPlugins,
     EngineName,
+    ExperimentName,
     Flag,
-    Out,
+    OutDirectoryOrFile,
+    OutFile,
     Output,
     Points,
+    RunId,
     Running,
     Set,
     Stored,
@@ -45,6 +49,7 @@ app = App(
     name="bloatlab",
     help="A bufferbloat laboratory: describe a bottleneck once, simulate it, sweep it, and read the answer.",
     version=_version,
+    version_flags=("--version", "-V"),
     suppress_keyboard_interrupt=False,
 )
 
@@ -52,6 +57,7 @@ app = App(
 app.command(trace)
 analysis_app.add_to(app)
 app.command(calc)
+app.command(check)
 app.command(store)
 app.command(runs)
 app.command(import_, name="import")
@@ -60,37 +66,45 @@ app.command(lab)
 
 
 @app.command(name="list")
-def list_() -> None:
-    """Lists the experiments."""
+def list_(*, json: Flag = False) -> None:
+    """Lists the experiments in groups.
+
+    Args:
+        json: Print one JSON object and nothing else.
+    """
     from bloatlab.cli.show import show_catalogue
 
-    show_catalogue()
+    show_catalogue(as_json=json)
 
 
 @app.command
-def show(name: str) -> None:
-    """Shows an experiment: parameters with defaults, units and allowed values, and the published values of its source.
+def show(name: ExperimentName, *, json: Flag = False) -> None:
+    """Shows an experiment: its parameters, published values and figures.
+
+    Each parameter has its default, unit and allowed values. `bloatlab reproduce NAME` compares the published values.
 
     Args:
         name: The experiment.
+        json: Print one JSON object and nothing else.
     """
     from bloatlab.cli.show import show_experiment
 
-    show_experiment(name)
+    show_experiment(name, as_json=json)
 
 
 @app.command
 def run(
-    name: str,
+    name: ExperimentName,
     *,
     points: Points = POINTS,
     output: Output = OUTPUT,
     running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
-    """Runs an experiment. Stored runs are read instead of made again, so the same command resumes after a stop.
+    """Runs an experiment.
 
-    With an engine that is not reproducible, each command adds a repetition of every run.
+    Stored runs are read instead of made again, so the same command resumes after a stop. With an engine that is not
+    reproducible, each command adds a repetition of every run.
 
     Args:
         name: The experiment.
@@ -120,7 +134,9 @@ def simulate(
     running: Running = RUNNING,
     allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Runs your own scenario, a TOML or JSON file. `bloatlab schema` lists its keys.
+    """Runs your own scenario, a TOML or JSON file.
+
+    `bloatlab schema` lists its keys, and docs/scenario.md explains them. Stored runs are read instead of made again.
 
     Args:
         file: The scenario.
@@ -154,9 +170,9 @@ def sweep_(
     dry_run: Flag = False,
     allow_plugins: AllowPlugins = False,
 ) -> int:
-    """Makes the runs of a plan (docs/sweeps.md). The same command resumes after a stop.
+    """Makes the runs of a plan (docs/sweeps.md).
 
-    A plan is a TOML file, or a Python program, which this command executes.
+    A plan is a TOML file, or a Python program, which this command executes. The same command resumes after a stop.
 
     Args:
         file: The plan.
@@ -179,14 +195,16 @@ def sweep_(
 
 @app.command
 def reproduce(
-    name: str,
+    name: ExperimentName,
     *,
     set_: Set = [],  # noqa: B006
     output: Output = OUTPUT,
     running: Running = RUNNING,
     traces: Traces = None,
 ) -> int:
-    """Runs the set-up of the source and compares each published value with ours. The exit code is 1 if a claim fails.
+    """Runs the set-up of the source and compares published values with ours.
+
+    The exit code is 1 if a claim fails.
 
     Args:
         name: The experiment.
@@ -202,7 +220,9 @@ def reproduce(
 
 @app.command
 def report(directory: Stored, *, again: Flag = False) -> None:
-    """Prints the path of the HTML page of a results directory. Makes the page if the results or bloatlab have changed.
+    """Prints the path of the HTML page of a results directory.
+
+    Makes the page if the results or bloatlab have changed.
 
     Args:
         directory: Results directory, or its URL.
@@ -211,32 +231,52 @@ def report(directory: Stored, *, again: Flag = False) -> None:
     from bloatlab.store import Store
 
     Store(directory)
+    from bloatlab.cli.console import patience
     from bloatlab.report import make_report, page_of
 
-    print(make_report(directory) if again else page_of(directory))
+    with patience("making the page"):
+        page = make_report(directory) if again else page_of(directory)
+    print(page)
 
 
 @app.command
 def figure(
     directory: Stored,
-    name: str,
+    name: Annotated[str | None, Parameter(completer=completers.figures)] = None,
     *,
-    out: Annotated[Path, Parameter(name=["-o", "--out"])],
-    run: str | None = None,
+    out: OutFile = None,
+    run: RunId = None,
+    json: Flag = False,
     engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
-    """Saves one figure of a results directory.
+    """Saves one figure of a results directory, or lists its figures.
+
+    Without NAME, it lists the figures that can be drawn.
 
     Args:
         directory: Results directory, or its URL.
         name: Name of the figure.
-        out: File to write: .svg, .png, .pdf, .html or .json.
+        out: File to write: .svg, .png, .pdf, .html or .json. Needed with NAME.
+        json: Print the list as one JSON object and nothing else.
         run: First digits of the run_id of the run to draw [default: the first run].
         engine: Engine that made the run, if it is not built in. It is needed if series were not kept and the
             run is made again.
         allow_plugins: Import the plugins that the run names, if series were not kept and the run is made again.
     """
+    from bloatlab.errors import ParameterError
+
+    if name is None:
+        from bloatlab.cli.show import show_figures
+
+        if out is not None:
+            raise ParameterError("figure: --out needs the name of a figure; without --out, its figures are listed")
+        show_figures(directory, run, as_json=json)
+        return
+    if out is None or json:
+        raise ParameterError(
+            f"figure: {name} needs --out FILE, such as -o {name}.svg; --json is for the list of figures"
+        )
     from bloatlab.cli.figure import save_figure
 
     print(save_figure(directory, name, out, run, engine=engine, allow_plugins=allow_plugins))
@@ -248,18 +288,18 @@ def export(
     *,
     csv: Flag = False,
     parquet: Flag = False,
-    pcap: Annotated[str | None, Parameter(metavar="RUN")] = None,
+    pcap: RunId = None,
     tool_file: ToolFile = NO_TOOL_FILE,
     link: str | None = None,
     summary: Flag = False,
     bootstrap: Flag = False,
-    out: Out = None,
+    out: OutDirectoryOrFile = None,
     engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
-    """Writes the tables of all runs as CSV or Parquet, or one run as a pcap or as a file of another tool.
+    """Writes tables as CSV or Parquet, or one run as a pcap or as a file of another tool.
 
-    Prints the paths.
+    Prints the paths of the files. Tables are those of all runs.
 
     Args:
         directory: Results directory, or its URL.
@@ -303,38 +343,42 @@ def export(
 
 @app.command
 def tc(
-    file: Path | None = None,
+    name: Annotated[str | None, Parameter(completer=completers.targets)] = None,
     *,
-    experiment: str | None = None,
     set_: Set = [],  # noqa: B006
-    queue: str | None = None,
-    dev: str = "eth0",
+    queue: Annotated[str | None, Parameter(completer=completers.queues)] = None,
+    as_: Annotated[str, Parameter(name="--as")] = "tc",
+    dev: Annotated[list[str], Parameter(negative=())] = [],  # noqa: B006
     box: str | None = None,
     all_: Annotated[bool, Parameter(name="--all", negative=(), show_default=False)] = False,
     sysctl: Flag = False,
 ) -> None:
-    """Prints the commands that set up a queue on Linux, one per line.
+    """Prints the set-up of a scenario for Linux or another tool, or the commands for one queue (docs/tc.md).
 
     Args:
-        file: A scenario. Prints the queue of its bottleneck.
-        experiment: An experiment. Prints the queue of its bottleneck.
-        set_: Value of a parameter, or at a dotted path into FILE, such as dumbbell.queue="codel target 10ms".
+        name: A scenario file or an experiment. Prints shapers, queues and delays of its whole path.
+        set_: Value of a parameter, or at a dotted path into the file, such as dumbbell.queue="codel target 10ms".
             Repeatable.
-        queue: A queue: its name, a table, or a queue as tc writes it, such as "fq_codel limit 5000".
-        dev: The network device.
-        box: Print the queue of this link [default: bottleneck].
+        queue: Instead of NAME a queue: its name, a table, or as tc writes it, such as "fq_codel limit 5000".
+        as_: tc (commands), sqm (a section of OpenWrt's /etc/config/sqm), mininet or nest (a Python script), or ns3
+            (lines of C++).
+        dev: The network device of the bottleneck or of --queue [default: eth0 for one queue, r0-r1 and so on for a
+            path]. LINK=DEVICE names the device of another link. Repeatable.
+        box: Print only the queue of this link.
         all_: Print every option, including those at tc's defaults.
         sysctl: Also print the commands for the TCP connections of the flows: modules, sysctls and settings of the device.
     """
     from bloatlab.cli.tc import commands
 
-    for line in commands(file, experiment, set_, queue, dev, box, all_words=all_, sysctl=sysctl):
+    for line in commands(name, set_, queue, dev, box, as_, all_words=all_, sysctl=sysctl):
         print(line)
 
 
 @app.command
 def engines(*, json: Flag = False) -> None:
-    """Lists the engines: whether each runs on this machine, and if not, why and what to do about it.
+    """Lists the engines, and whether each runs on this machine.
+
+    For an engine that does not run, it says why, and what to do about it.
 
     Args:
         json: Print one JSON object and nothing else.
@@ -353,13 +397,17 @@ def schema() -> None:
 
 
 @app.command
-def algorithms(*names: str, json: Flag = False) -> None:
-    """Lists all queues and congestion controls, or shows the parameters of some.
+def algorithms(*names: Annotated[str, Parameter(completer=completers.algorithms)], json: Flag = False) -> None:
+    """Lists queues and congestion controls, or shows parameters.
 
     Args:
         names: Algorithms whose parameters to show.
-        json: Print JSON.
+        json: Print one JSON object and nothing else.
     """
     from bloatlab.cli.show import show_algorithms
 
     show_algorithms(names, as_json=json)
+
+
+help_app.add_to(app)
+guide.add_to(app)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -47,10 +48,11 @@ def number(value: float | None) -> str:
     """A number with four significant digits, or without decimals from 1000 on."""
     if value is None or math.isnan(value):
         return "-"
+    # `z`: what rounds to -0 is 0.
     if value == 0 or value.is_integer():
-        return f"{value:.0f}"
+        return f"{value:z.0f}"
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 6)}f}"
+    return f"{value:z.{min(digits, 6)}f}"
 
 
 def counted(number: int, what: str) -> str:
@@ -108,6 +110,26 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60}:{whole % 60:02} min"
     return f"{whole // 3600}:{whole % 3600 // 60:02} h"
+
+
+PATIENCE_S = 1.0
+
+
+@contextmanager
+def patience(what: str, after_s: float = PATIENCE_S) -> Iterator[None]:
+    """Says on standard error what is being done, if it takes longer than `after_s`.
+
+    Args:
+        what: What is done, such as `making the page`.
+        after_s: Seconds of silence.
+    """
+    timer = threading.Timer(after_s, lambda: print(f"bloatlab: {what} ...", file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager

@@ -26,7 +26,7 @@ def save_figure(
     if figure.of_runs:
         tables = of_runs(store)
     else:
-        tables = of_run(store, run_id or _first(store), allow_plugins=allow_plugins, engine=engine)
+        tables = of_run(store, run_id or first_run(store), allow_plugins=allow_plugins, engine=engine)
     try:
         return save(draw(figure.name, tables), out)
     except OSError as error:
@@ -35,7 +35,8 @@ def save_figure(
         raise BloatlabError(str(error)) from error
 
 
-def _first(store: Store) -> str:
+def first_run(store: Store) -> str:
+    """The first finished run."""
     runs = store.runs().filter(status="done")
     if runs.is_empty():
         raise StoreError(f"{store.directory}: holds no finished run")

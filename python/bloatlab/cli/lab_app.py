@@ -21,9 +21,10 @@ def lab(
     port: int = 0,
     no_browser: Flag = False,
 ) -> int:
-    """Opens the lab in a browser tab: a simulation that you watch and change while it runs (docs/lab.md).
+    """Opens the lab, a simulation in a browser tab (docs/lab.md).
 
-    It is served on this machine only, at an address with a token. Ctrl-C ends it.
+    You watch the simulation and change it while it runs. It is served on this machine only, at an address with a token.
+    Ctrl-C ends it.
 
     Args:
         what: A scenario (TOML or JSON) or a results directory to open [default: a home link with a deep buffer].

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter, Token
 
+from bloatlab.cli import completers
 from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
 
@@ -23,20 +24,37 @@ def _place(_: object, tokens: Sequence[Token]) -> Path | str:
     return place(tokens[0].value)
 
 
-Set = Annotated[list[str], Parameter(name="--set", negative=(), show_default=False, metavar="KEY=VALUE")]
-Sweep = Annotated[list[str], Parameter(name="--sweep", negative=(), show_default=False, metavar="KEY=V1,V2")]
-Out = Annotated[Path | None, Parameter(name=["--out", "-o"])]
-Results = Annotated[Path | str | None, Parameter(name=["--out", "-o"], converter=_place, metavar="DIR|URL")]
+Set = Annotated[
+    list[str],
+    Parameter(name="--set", negative=(), show_default=False, metavar="KEY=VALUE", completer=completers.parameters),
+]
+Sweep = Annotated[
+    list[str],
+    Parameter(name="--sweep", negative=(), show_default=False, metavar="KEY=V1,V2", completer=completers.parameters),
+]
+ExperimentName = Annotated[str, Parameter(completer=completers.experiments)]
+Target = Annotated[str, Parameter(completer=completers.targets)]
+"""An experiment, or the file of a scenario."""
+RunId = Annotated[str | None, Parameter(metavar="RUN", completer=completers.runs)]
+OUT = ("--out", "-o")
+"""Where a command writes its result: a file or a directory, as its help says."""
+OutFile = Annotated[Path | None, Parameter(name=OUT, metavar="FILE")]
+OutFileRequired = Annotated[Path, Parameter(name=OUT, metavar="FILE")]
+OutDirectory = Annotated[Path | None, Parameter(name=OUT, metavar="DIR")]
+OutDirectoryOrFile = Annotated[Path | None, Parameter(name=OUT, metavar="DIR|FILE")]
+Results = Annotated[Path | str | None, Parameter(name=OUT, converter=_place, metavar="DIR|URL")]
 Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 AllowPlugins = Annotated[bool, Parameter(name="--allow-plugins", negative=(), show_default=False)]
 Traces = Annotated[Path | None, Parameter(show_default=False, metavar="DIR")]
-Format = Annotated[str, Parameter(metavar="FORMAT")]
+Format = Annotated[str, Parameter(metavar="FORMAT", completer=completers.trace_formats)]
 Unit = Literal["bit/s", "kbit/s", "Mbit/s", "Gbit/s"]
 Link = Literal["userspace", "kernel"]
 BEFORE_COMMAND = "--"
 """Everything behind it on the command line of `shell` is a command."""
-EngineName = Annotated[str | None, Parameter(show_default=False, metavar="ENGINE")]
+EngineName = Annotated[str | None, Parameter(show_default=False, metavar="ENGINE", completer=completers.engines)]
+Jobs = Annotated[int | None, Parameter(name=["--jobs", "-j"], metavar="N")]
+"""Number of runs that are made at the same time."""
 
 
 @Parameter(name="*")
@@ -49,8 +67,8 @@ class Running:
     lists them [default: sim, or that of the plan]."""
     link: Annotated[Link | None, Parameter(show_default=False)] = None
     """For --engine linux: the bottleneck is ours (userspace), or the kernel's own queue (kernel) [default: userspace]."""
-    jobs: Annotated[int | None, Parameter(name=["--jobs", "-j"])] = None
-    """Number of threads [default: one per CPU core]."""
+    jobs: Jobs = None
+    """Number of threads that make runs [default: one per CPU core]."""
     scheduler: Annotated[str | None, Parameter(show_default=False, metavar="ADDRESS")] = None
     """Make the runs on the workers of this dask scheduler: tcp://HOST:8786, or file:PATH of its scheduler file."""
     memory: Annotated[str | None, Parameter(show_default=False, metavar="SIZE")] = None
@@ -110,9 +128,10 @@ class Points:
 class Study:
     """What `sensitivity` and `tune` vary, and where results go."""
 
-    vary: Annotated[list[str], Parameter(negative=(), show_default=False, metavar="KEY=LOW..HIGH")] = field(
-        default_factory=list
-    )
+    vary: Annotated[
+        list[str],
+        Parameter(negative=(), show_default=False, metavar="KEY=LOW..HIGH", completer=completers.parameters),
+    ] = field(default_factory=list)
     """Input with its range, such as rate=1Mbit/s..100Mbit/s, or its values, such as queue=fifo,codel. For a scenario
     file, inputs are dotted paths. A range of more than a decade is sampled on a logarithmic scale. Repeatable."""
     set_: Set = field(default_factory=list)
@@ -121,7 +140,7 @@ class Study:
     """Runs of each sample or trial, of which the mean is used. Replication r (from 0) has the seed SEED + r."""
     seed: int = 42
     """Seed of the runs, and of the samples or the search."""
-    out: Out = None
+    out: OutDirectory = None
     """Results directory [default: results/NAME-sensitivity or results/NAME-tune]."""
     json: Flag = False
     """Print one JSON object and nothing else."""

@@ -20,7 +20,7 @@ from bloatlab.sweeps.again import planned_again
 from bloatlab.visible import visible
 
 
-def repair_store(place: Place, engine: str | None, *, allow_plugins: bool) -> int:
+def repair_store(place: Place, engine: str | None, settings: RunSettings, *, allow_plugins: bool) -> int:
     """Repairs what it can, prints what was done and returns the exit code."""
     where = shown(place)
     unmended = 0
@@ -41,7 +41,7 @@ def repair_store(place: Place, engine: str | None, *, allow_plugins: bool) -> in
         complain(f"run {run_id} cannot be made again: {why}")
     if planned:
         with progress_bar(len(planned)) as tell:
-            summary = execute(planned, place, progress=tell, command=command_line())
+            summary = execute(planned, place, settings, progress=tell, command=command_line())
         complain_of(summary)
         print(f"{where}: {counted(summary.done, 'run')} made again")
         unmended += len(summary.failed) + len(summary.suspect)

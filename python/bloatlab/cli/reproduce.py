@@ -15,6 +15,7 @@ from bloatlab.analysis.claims import (
     published_runs,
     verdicts_on,
 )
+from bloatlab.analysis.judged import verdicts as judged_of
 from bloatlab.cli.console import console, number, progress_bar
 from bloatlab.cli.options import Output
 from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line
@@ -69,7 +70,8 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
     if output.json:
         metrics = store.run_metrics([run.run_id for run in runs])
         findings = [asdict(finding) for finding in findings_of_store(store, experiment)]
-        print_json(experiment.name, runs, metrics, claims_of(experiment, runs, store), findings=findings)
+        claims, judged = claims_of(experiment, runs, store), judged_of(store, list(metrics), metrics)
+        print_json(experiment.name, runs, metrics, claims, findings=findings, judged=judged)
     else:
         _print(experiment, verdicts, failed, directory)
     return 1 if failed else 0

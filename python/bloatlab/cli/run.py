@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from bloatlab.analysis.claims import claims_of, note_claims
+from bloatlab.analysis.judged import verdicts
 from bloatlab.analysis.ranked import of_plan
-from bloatlab.cli.console import complain, console, progress_bar
+from bloatlab.cli.console import complain, console, patience, progress_bar
 from bloatlab.cli.options import Output, Points
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
+from bloatlab.judges import Verdict
 from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store, Writer
 from bloatlab.store.remote import Place, is_url, shown
@@ -92,7 +94,8 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
     if output.json:
         metrics = store.run_metrics([planned.run_id for planned in done])
         ranking = of_plan(job.experiment, done, metrics)
-        print_json(job.name, done, metrics, claims_of(job.experiment, done, store), ranking)
+        judged = verdicts(store, list(metrics), metrics)
+        print_json(job.name, done, metrics, claims_of(job.experiment, done, store), ranking, judged=judged)
         return
     if not done:
         return
@@ -138,7 +141,8 @@ def report_line(directory: Place) -> str:
         from bloatlab.report import make_report
     except ImportError as error:
         return without_page(error)
-    page = make_report(directory)
+    with patience("making the page"):
+        page = make_report(directory)
     return f"report: {page}" + (f" (and in {shown(directory)})" if is_url(directory) else "")
 
 
@@ -156,6 +160,8 @@ def print_json(
     claims: Sequence[Mapping[str, Any]],
     ranking: Ranking | None = None,
     findings: Sequence[Mapping[str, Any]] = (),
+    *,
+    judged: Mapping[str, Verdict],
 ) -> None:
     """Prints the JSON object of `--json`."""
     described = [
@@ -166,6 +172,7 @@ def print_json(
             "seed": run.seed,
             "repetition": run.repetition,
             **metrics[run.run_id],
+            "judges": judged[run.run_id].described(),
         }
         for run in runs
     ]

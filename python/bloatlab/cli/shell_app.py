@@ -8,6 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from bloatlab.cli import completers
 from bloatlab.cli.options import BEFORE_COMMAND, AllowPlugins, Flag, Link, Results, Set
 
 USAGE = "Usage: bloatlab shell [SCENARIO] [OPTIONS] [-- COMMAND...]"
@@ -22,7 +23,7 @@ class Bottleneck:
     """Rate of downloads, such as 20Mbit/s."""
     rtt: Annotated[str | None, Parameter(metavar="TIME")] = None
     """Base RTT, such as 15ms [default: 40ms]."""
-    queue: Annotated[str | None, Parameter(metavar="QUEUE")] = None
+    queue: Annotated[str | None, Parameter(metavar="QUEUE", completer=completers.queues)] = None
     """Queue of downloads: its name, a table, or a queue as tc writes it, such as "fq_codel target 10ms"
     [default: fifo]."""
     limit: Annotated[str | None, Parameter(metavar="LIMIT")] = None
@@ -31,7 +32,7 @@ class Bottleneck:
     """Probability that a packet of a download is lost, such as 0.01."""
     reverse_rate: Annotated[str | None, Parameter(metavar="RATE")] = None
     """Rate of uploads [default: uploads have no bottleneck]."""
-    reverse_queue: Annotated[str | None, Parameter(metavar="QUEUE")] = None
+    reverse_queue: Annotated[str | None, Parameter(metavar="QUEUE", completer=completers.queues)] = None
     """Queue of uploads [default: fifo]."""
 
     def given(self) -> dict[str, str | float]:
@@ -54,7 +55,7 @@ def shell(
     *words: Annotated[str, Parameter(show=False)],
     bottleneck: Bottleneck = BOTTLENECK,
     set_: Set = [],  # noqa: B006
-    cca: Annotated[str | None, Parameter(metavar="CCA")] = None,
+    cca: Annotated[str | None, Parameter(metavar="CCA", completer=completers.congestion_controls)] = None,
     link: Link = "userspace",
     live: Flag = False,
     internet: Flag = False,
@@ -76,13 +77,7 @@ def shell(
     The exit code is that of the program. It is 124 if the time limit ended the program, 127 if there is no such program, and
     2 if nothing could be run or stored.
 
-    Examples, where the backslash keeps your shell from replacing the variable:
-
-    `bloatlab shell --rate 20Mbit/s --rtt 40ms --queue cake -- iperf3 -c \$BLOATLAB_SERVER -R`
-
-    `bloatlab shell mine.toml --live -- curl -o /dev/null http://\$BLOATLAB_SERVER/10MB`
-
-    `bloatlab shell --rate 20Mbit/s --reverse-rate 5Mbit/s`
+    The backslash of `\\$BLOATLAB_SERVER` keeps your own shell from replacing the variable.
 
     Args:
         words: The scenario, and the command behind `--`.

@@ -1,58 +1,154 @@
-"""`list`, `show`, `algorithms`."""
+"""`list`, `show`, `algorithms`, and the figures of a results directory."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bloatlab import language
 from bloatlab.cli.console import console
 from bloatlab.errors import unknown
-from bloatlab.experiments import CATALOGUE, get
+from bloatlab.experiments import CATALOGUE, Parameter, get
+from bloatlab.experiments.base import Experiment, plain
+from bloatlab.experiments.groups import grouped
+from bloatlab.store import Store
+from bloatlab.store.remote import Place, shown
+from bloatlab.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-
-def show_catalogue() -> None:
-    """Name and title of every experiment."""
-    from rich.table import Table
-
-    table = Table("experiment", "what it shows")
-    for name, experiment in sorted(CATALOGUE.items()):
-        table.add_row(name, f"{experiment.title}. {experiment.summary}")
-    for name in CATALOGUE.installed():
-        table.add_row(name, "of an installed package; `bloatlab show NAME` describes it")
-    console().print(table)
+MOST_OF_DEFAULT = 20
+"""Most columns of a default; longer ones are folded."""
 
 
-def show_experiment(name: str) -> None:
+def show_catalogue(*, as_json: bool) -> None:
+    """Prints name and title of every experiment, in groups. Experiments of installed packages are not imported."""
+    groups, installed = grouped(CATALOGUE), CATALOGUE.installed()
+    if as_json:
+        listed = [
+            {"name": name, "group": title, "title": CATALOGUE[name].title, "summary": CATALOGUE[name].summary}
+            for title, names in groups.items()
+            for name in names
+        ]
+        sys.stdout.write(json.dumps({"experiments": listed, "installed": installed}) + "\n")
+        return
+    for title, names in groups.items():
+        print(f"{title}:")
+        width = max(map(len, names))
+        for name in names:
+            print(f"  {name:{width}}  {CATALOGUE[name].title}")
+        print()
+    if installed:
+        print("Of installed packages:")
+        for name in installed:
+            print(f"  {visible(name)}")
+        print()
+    print("`bloatlab show NAME` describes an experiment, `bloatlab run NAME` runs it.")
+
+
+def show_figures(place: Place, run_id: str | None, *, as_json: bool) -> None:
+    """Prints the figures that can be drawn of a results directory.
+
+    Args:
+        place: Results directory, or its URL.
+        run_id: Run for the figures that show one run; absent: the first.
+        as_json: Print JSON.
+
+    Raises:
+        StoreError: There is no finished run.
+    """
+    from bloatlab.cli.figure import first_run
+    from bloatlab.figures import REGISTRY, of_run, of_runs
+
+    store = Store(place)
+    one, all_ = of_run(store, run_id or first_run(store)), of_runs(store)
+    drawn = [of for of in REGISTRY.values() if of.applicable(all_ if of.of_runs else one)]
+    if as_json:
+        listed = [
+            {"name": of.name, "title": of.title, "of": "runs" if of.of_runs else "run", "caption": of.caption}
+            for of in drawn
+        ]
+        sys.stdout.write(json.dumps({"figures": listed}) + "\n")
+        return
+    width = max((len(of.name) for of in drawn), default=0)
+    for title, of_runs_ in (("Of one run (--run RUN)", False), ("Of all runs", True)):
+        print(f"{title}:")
+        for of in (figure for figure in drawn if figure.of_runs is of_runs_):
+            print(f"  {of.name:{width}}  {of.title}")
+        print()
+    print(f"bloatlab figure {shown(place)} NAME -o NAME.svg saves one.")
+
+
+def show_experiment(name: str, *, as_json: bool) -> None:
     """Parameters, claims and figures of one experiment."""
+    experiment = get(name, may_import=True)
+    if as_json:
+        sys.stdout.write(json.dumps(_described(experiment)) + "\n")
+    else:
+        _print_experiment(experiment)
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    """An experiment as JSON."""
+    defaults = experiment.resolve({})
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "summary": experiment.summary,
+        "source": experiment.source,
+        "parameters": [
+            {
+                "name": of.name,
+                "default": plain(defaults[of.name]),
+                "unit": of.unit,
+                "allowed": of.allowed,
+                "published": plain(of.published),
+                "meaning": of.help,
+            }
+            for of in experiment.parameters
+        ],
+        "claims": [
+            {
+                "name": claim.name,
+                "published": claim.published,
+                "bound": claim.bound or None,
+                "unit": claim.unit,
+                "tolerance": claim.tolerance,
+                "needs": claim.needs or None,
+                "source": claim.source,
+            }
+            for claim in (*experiment.claims, *experiment.comparison)
+        ],
+        "axes": {name: [plain(value) for value in values] for name, values in experiment.axes().items()},
+        "replications": experiment.replications,
+        "measures": dict(experiment.measures),
+        "figures": list(experiment.figures),
+    }
+
+
+def _print_experiment(experiment: Experiment) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    experiment = get(name, may_import=True)
     out = console()
-    out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"), soft_wrap=True)
-    out.print(experiment.summary, soft_wrap=True)
-    out.print(f"source: {experiment.source}", soft_wrap=True)
+    out.print(Text.assemble((experiment.name, "bold"), f": {experiment.title}"))
+    out.print(experiment.summary)
+    out.print(f"source: {experiment.source}")
     table = Table(title="parameters (bloatlab run NAME --set key=value)")
     table.add_column("parameter", no_wrap=True)
-    table.add_column("default", no_wrap=True)
-    for heading in ("unit", "allowed", "published", "meaning"):
-        table.add_column(heading)
+    table.add_column("default", overflow="fold", max_width=MOST_OF_DEFAULT)
+    table.add_column("meaning", overflow="fold")
     defaults = experiment.resolve({})
     for parameter in experiment.parameters:
-        published = "" if parameter.published is None else _text(parameter.published)
-        default = _text(defaults[parameter.name])
-        table.add_row(parameter.name, default, parameter.unit, parameter.allowed, published, parameter.help)
+        table.add_row(parameter.name, _text(defaults[parameter.name]), "\n".join(_meaning(parameter)))
     out.print(table)
     if experiment.claims:
         claims = Table(title="published values (bloatlab reproduce NAME)")
-        claims.add_column("claim" if experiment.cases else "metric", no_wrap=not experiment.cases)
+        claims.add_column("claim" if experiment.cases else "metric", overflow="fold")
         claims.add_column("published", justify="right")
         claims.add_column("unit")
         claims.add_column("tolerance", justify="right")
@@ -63,8 +159,17 @@ def show_experiment(name: str) -> None:
         out.print(claims)
     if axes := experiment.axes():
         times = f", {experiment.replications} runs per point" if experiment.replications > 1 else ""
-        out.print(f"swept unless set: {', '.join(axes)}{times}", soft_wrap=True)
-    out.print(f"figures: {', '.join(experiment.figures)}", soft_wrap=True)
+        out.print(f"swept unless set: {', '.join(axes)}{times}")
+    out.print(f"figures: {', '.join(experiment.figures)}")
+
+
+def _meaning(parameter: Parameter) -> Iterator[str]:
+    """What a parameter is, what is allowed, and the value of the source."""
+    yield parameter.help
+    unit = f"; unit: {parameter.unit}" if parameter.unit else ""
+    yield f"allowed: {parameter.allowed}{unit}"
+    if parameter.published is not None:
+        yield f"published: {_text(parameter.published)}"
 
 
 def show_algorithms(names: Sequence[str], *, as_json: bool) -> None:

@@ -4,32 +4,41 @@ from __future__ import annotations
 
 from cyclopts import App
 
-from bloatlab.cli.options import AllowPlugins, EngineName, Flag, Stored
+from bloatlab.cli.options import AllowPlugins, EngineName, Flag, Jobs, Stored
+from bloatlab.settings import RunSettings
 
 store = App(name="store", help="Checks, repairs or upgrades a results directory.")
 
 
 @store.command
-def check(directory: Stored) -> int:
-    """Checks every file of a results directory and lists missing and altered ones. The exit code is 1 if there are any.
+def check(directory: Stored, *, json: Flag = False) -> int:
+    """Checks every file of a results directory.
+
+    Lists missing and altered files. The exit code is 1 if there are any.
 
     Args:
         directory: Results directory, or its URL.
+        json: Print one JSON object and nothing else.
     """
+    import json as text
+
     from bloatlab.cli.console import complain, counted
     from bloatlab.store import Store
     from bloatlab.store.check import problems
     from bloatlab.store.remote import shown
 
     opened = Store(directory)
+    where, runs, parts = shown(directory), opened.runs().height, len(opened.manifests())
+    if json:
+        listed = list(problems(opened))
+        print(text.dumps({"directory": where, "runs": runs, "parts": parts, "problems": listed}))
+        return 1 if listed else 0
     found = 0
     for problem in problems(opened):
         print(problem)
         found += 1
-    where = shown(directory)
     if not found:
-        held = f"{counted(opened.runs().height, 'run')} in {counted(len(opened.manifests()), 'part')}"
-        print(f"{where}: {held}, no file is missing or altered")
+        print(f"{where}: {counted(runs, 'run')} in {counted(parts, 'part')}, no file is missing or altered")
         return 0
     complain(f"{where}: {counted(found, 'problem')}; `bloatlab store repair {where}` repairs what it can")
     return 1
@@ -37,7 +46,9 @@ def check(directory: Stored) -> int:
 
 @store.command
 def upgrade(directory: Stored) -> None:
-    """Converts a results directory of an older bloatlab to this version. Keeps a copy of the old database.
+    """Converts a results directory of an older bloatlab to this version.
+
+    Keeps a copy of the old database.
 
     Args:
         directory: Results directory, or its URL.
@@ -58,23 +69,29 @@ def upgrade(directory: Stored) -> None:
 
 
 @store.command
-def repair(directory: Stored, *, engine: EngineName = None, allow_plugins: AllowPlugins = False) -> int:
-    """Rebuilds a missing or damaged database from the parts. Makes runs again whose files are missing or altered.
+def repair(
+    directory: Stored, *, jobs: Jobs = None, engine: EngineName = None, allow_plugins: AllowPlugins = False
+) -> int:
+    """Repairs a damaged results directory.
 
+    Rebuilds a missing or damaged database from the parts, and makes runs again whose files are missing or altered.
     Deletes only damaged parts whose runs were made again. The exit code is 1 if something could not be repaired.
 
     Args:
         directory: Results directory, or its URL.
+        jobs: Number of threads that make runs [default: one per CPU core].
         engine: Engine that made the runs, if it is not built in.
         allow_plugins: Import the plugins (module:Class) that the runs name, which runs their code.
     """
     from bloatlab.cli.repair import repair_store
 
-    return repair_store(directory, engine, allow_plugins=allow_plugins)
+    return repair_store(directory, engine, RunSettings(jobs=jobs), allow_plugins=allow_plugins)
 
 
 def runs(directory: Stored, *, json: Flag = False) -> None:
-    """Lists the runs of a results directory: identity, state, engine, seed, experiment and parameters.
+    """Lists the runs of a results directory.
+
+    Each has its identity, state, engine, seed, experiment and parameters.
 
     Args:
         directory: Results directory, or its URL.

@@ -54,13 +54,7 @@ def sweep_plan(
         )
     plan = read_plan(file)
     given = {name: named(name, value, text) for name, text in assignments(set_, "--set").items()}
-    plan = plan.model_copy(
-        update={
-            "fixed": {**plan.fixed, **given},
-            "axes": {name: values for name, values in plan.axes.items() if name not in given},
-            **{name: new for name, new in changes.items() if new is not None},
-        }
-    )
+    plan = plan.changed(given, **changes)
     try:
         # A plan in Python can import anything. For a document, the user must allow plugins.
         allowed = AllowedPlugins.named_in(set_, all=allow_plugins or program)

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from bloatlab.cli.options import READING, Flag, Format, Out, Reading, Set, Unit
+from bloatlab.cli import completers
+from bloatlab.cli.options import READING, Flag, Format, OutFile, OutFileRequired, Reading, Set, Unit
 
-trace = App(name="trace", help="Makes, describes, draws and converts traces, which are files of rates over time.")
+trace = App(name="trace", help="Makes, describes, draws and converts traces of rates over time.")
 
 
 Interval = Annotated[str, Parameter(name="--interval")]
@@ -29,7 +30,7 @@ def formats_(*, json: Flag = False) -> None:
 
 @trace.command
 def make(
-    kind: str,
+    kind: Annotated[str, Parameter(completer=completers.trace_kinds)],
     *,
     set_: Set = [],  # noqa: B006
     seed: int = 42,
@@ -38,7 +39,7 @@ def make(
     to: Format | None = None,
     to_unit: Unit = "Mbit/s",
     interval: Interval = "100ms",
-    out: Out = None,
+    out: OutFile = None,
 ) -> None:
     """Makes a trace with a generator and prints its path, or the trace.
 
@@ -88,7 +89,7 @@ def info(
 def plot(
     file: Path,
     *,
-    out: Annotated[Path, Parameter(name=["-o", "--out"])],
+    out: OutFileRequired,
     reading: Reading = READING,
     below: str | None = None,
     interval: Interval = "100ms",
@@ -110,7 +111,7 @@ def plot(
 @trace.command
 def convert(
     file: Path,
-    out: Path,
+    out: OutFileRequired,
     *,
     to: Format,
     reading: Reading = READING,

@@ -19,7 +19,9 @@ def verdict_of(store: Store, run: PlannedRun, metrics: Mapping[str, Any]) -> lis
         metrics: Its metrics, as `--json` has them.
     """
     try:
+        from bloatlab.analysis.judged import verdicts
         from bloatlab.figures import source
+        from bloatlab.judges import line_of
         from bloatlab.report import text, verdict
     except ImportError:
         return []
@@ -39,5 +41,7 @@ def verdict_of(store: Store, run: PlannedRun, metrics: Mapping[str, Any]) -> lis
         for probe, values in metrics.get("probe_metrics", {}).items()
         if "p50_rtt" in values
     ]
+    scores = line_of(verdicts(store, [run.run_id], {run.run_id: metrics})[run.run_id])
     grade = f"grade {judged.grade}: " if judged.grade else ""
-    return [f"{grade}{judged.sentence}", *(["; ".join(numbers)] if numbers else []), *pings, "every metric: --all"]
+    found = [f"{grade}{judged.sentence}", "; ".join(numbers), *pings, scores]
+    return [*filter(None, found), "every metric: --all"]

@@ -15,6 +15,11 @@ CLASSES = {
     "deep-buffers": "deep_buffers:DeepBuffers",
     "aqm-comparison": "aqm_comparison:AqmComparison",
     "aqm-survey": "aqm_survey:AqmSurvey",
+    "responsiveness": "responsiveness:Responsiveness",
+    "rrul": "flent:Rrul",
+    "rrul_be": "flent:RrulBe",
+    "tcp_nup": "flent:TcpNup",
+    "tcp_ndown": "flent:TcpNdown",
     "coexistence": "coexistence:Coexistence",
     "congestion-control-behaviour": "behaviour:CongestionControlBehaviour",
     "nr-rlc": "nr_rlc:NrRlc",
@@ -75,7 +80,7 @@ def suite_of(names: Collection[str]) -> Suite | None:
 
 
 def get(name: str | type[Experiment], *, may_import: bool = False) -> Experiment:
-    """Finds an experiment by its name or its class. Underscores count as hyphens.
+    """Finds an experiment by its name or its class. Underscores and hyphens are the same.
 
     Args:
         name: A name of the catalogue, of an installed package's entry point (group `bloatlab.experiments`), or `module:Class`.
@@ -86,8 +91,8 @@ def get(name: str | type[Experiment], *, may_import: bool = False) -> Experiment
     """
     if isinstance(name, type):
         return CATALOGUE.add(name, f"{name.__module__}:{name.__qualname__}")
-    hyphenated = name.replace("_", "-")
-    return CATALOGUE.find(hyphenated if hyphenated in CATALOGUE else name, may_import=may_import)
+    same = (known for known in CATALOGUE if known.replace("_", "-") == name.replace("_", "-"))
+    return CATALOGUE.find(next(same, name), may_import=may_import)
 
 
 __all__ = ["CATALOGUE", "Claim", "Experiment", "Parameter", "Verdict", "get", "suite_of"]

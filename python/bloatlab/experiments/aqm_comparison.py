@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import answering, criteria, quantities, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.answering import Runs
+from bloatlab.experiments.base import Experiment, Metrics
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import SMALLEST, comparable
+from bloatlab.judges import JUDGES, collect, judge
 
 BUFFER = 4
 """Limit of every queue in bandwidth-delay products: enough for a long delay without active queue management."""
+SCORES = {one.name: one.unit for one in JUDGES if one.name != "qoo_web"}
+"""The scores that are columns, and their units. QoO of web browsing needs a percentile that is no metric."""
 
 
 class AqmComparison(Experiment):
@@ -21,6 +25,7 @@ class AqmComparison(Experiment):
 
     name = "aqm-comparison"
     title = "Every queue on the same bottleneck"
+    question = "Which queue keeps calls and pages quick beside bulk transfers, and what does it cost these transfers?"
     summary = (
         "Bulk flows of several congestion controls share one bottleneck with a call, web pages and a ping; all queue "
         "disciplines except wrappers are tried and ranked by delay, throughput, fairness and loss."
@@ -30,7 +35,7 @@ class AqmComparison(Experiment):
         "bandwidth-delay products as in deep-buffers"
     )
     figures = (
-        "delay_ranges", "goodput_delay", "criteria", "time_series", "operating_point", "queue", "queue_distribution",
+        "goodput_delay", "delay_ranges", "criteria", "time_series", "operating_point", "queue", "queue_distribution",
         "rtt_histogram", "in_flight", "ecdf",
     )  # fmt: skip
     parameters: ClassVar[tuple[Parameter, ...]] = (
@@ -54,6 +59,7 @@ class AqmComparison(Experiment):
         shared.stop("60s"),
         shared.warmup("10s"),
     )  # fmt: skip
+    measures: ClassVar[Mapping[str, str]] = SCORES
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         *criteria.voip(),
@@ -68,9 +74,22 @@ class AqmComparison(Experiment):
         """Every queue except wrappers."""
         return {"queue": comparable()}
 
+    def measure(self, metrics: Metrics) -> dict[str, float]:
+        """Scores of the run in the field's units, which the ranking does not weigh."""
+        numbers = judge(collect(metrics, intervals_ms={"ping": shared.PING_MS})).numbers
+        return {name: numbers[name] for name in SCORES if name in numbers}
+
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """The same limit for all queues."""
         return shared.derive_limit(values, BUFFER, SMALLEST)
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        groups, delay = runs.by(*self.compared), quantities.call()
+        return [
+            *answering.weighed(groups, delay, quantities.goodput(name="goodput of the transfers"), quantities.page()),
+            *answering.only(runs, "queue"),
+        ]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell that bulk and sparse flows share."""

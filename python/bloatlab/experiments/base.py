@@ -15,6 +15,7 @@ from bloatlab.experiments.parameters import Parameter
 from bloatlab.plugins import Configured
 
 if TYPE_CHECKING:
+    from bloatlab.experiments.answering import Runs
     from bloatlab.experiments.ranking import Observation
     from bloatlab.result import Result
 
@@ -94,6 +95,8 @@ class Experiment:
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]
+    question: ClassVar[str] = ""
+    """The question that it asks, in one sentence. Empty: its pages give the verdict without a question."""
     source: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]]
     claims: ClassVar[tuple[Claim, ...]] = ()
@@ -224,6 +227,14 @@ class Experiment:
 
     def findings(self, cases: Cases) -> list[Finding]:
         """Findings from the published runs about the conclusions of the source."""
+        return []
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers `question` from the metrics of any runs of it, in one to three sentences.
+
+        Returns:
+            The sentences. Empty if the runs do not have the metrics; then readers see the verdict alone.
+        """
         return []
 
     def answers(self, runs: Sequence[Result]) -> list[Finding]:

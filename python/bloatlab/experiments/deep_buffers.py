@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
+from bloatlab.experiments import answering, criteria, quantities
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.base import Claim, Experiment
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import with_limit
@@ -27,6 +29,9 @@ class DeepBuffers(Experiment):
 
     name = "deep-buffers"
     title = "Congestion control in a deep buffer"
+    question = (
+        "How long a queue does a congestion control keep in a deep buffer, and what throughput does it get for it?"
+    )
     summary = (
         "Greedy flows cross one bottleneck whose queue holds more than the bandwidth-delay product; vary qlen and cca."
     )
@@ -299,6 +304,17 @@ class DeepBuffers(Experiment):
         if values["qlen"] is None and not read.is_tc(values["queue"]):
             values["qlen"] = f"{self.packets_per_flow * flows}p"
         return values
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        wait = answering.Quantity(
+            "mean queueing delay", criteria.mean_of("flow", "flow", "mean_est_qdelay_l4"), words=answering.WAIT
+        )
+        groups = runs.by() if runs.varying else runs.by("cca")
+        return [
+            *answering.contrast(groups, wait, quantities.goodput("flow", "throughput"), quantities.USE),
+            *answering.only(runs, "cca"),
+        ]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell with `k` greedy flows."""

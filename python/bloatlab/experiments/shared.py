@@ -118,6 +118,10 @@ def call(name: str = "voip", direction: str = "forward") -> dict[str, Any]:
     }
 
 
+PING_MS = 100
+"""Time between two echo requests of `ping`."""
+
+
 def ping() -> dict[str, Any]:
     """An echo each 100 ms."""
-    return {"name": "ping", "traffic": {"kind": "ping", "interval": "100ms"}}
+    return {"name": "ping", "traffic": {"kind": "ping", "interval": f"{PING_MS}ms"}}

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from bloatlab.figures.charts.trace_rate import trace_rate
     from bloatlab.figures.figure import Figure, as_figure
     from bloatlab.figures.saving import save
-    from bloatlab.figures.source import of_run, of_runs
+    from bloatlab.figures.source import of_result, of_run, of_runs
 
 _HOME = {
     "Figure": "figure",
     "as_figure": "figure",
+    "of_result": "source",
     "of_run": "source",
     "of_runs": "source",
     "save": "saving",
@@ -39,6 +40,7 @@ __all__ = [
     "draw",
     "find",
     "forest",
+    "of_result",
     "of_run",
     "of_runs",
     "pareto",

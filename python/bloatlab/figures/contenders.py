@@ -2,16 +2,20 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
-from bloatlab.figures import network, palette, prepare
-from bloatlab.figures.theme import NEUTRAL
+from bloatlab.figures import network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
+from bloatlab.figures.theme import FAINT, INK, NEUTRAL, options
 
 PERCENTILES = ("p50", "p95", "p99")
 LETTER = 6.2
 """Pixels of a letter at font size 11."""
 LINE = 12
+FAR = 16
+"""Pixels from a mark to its name from which a line joins them."""
 
 
 def order(ranking: pl.DataFrame) -> list[str]:
@@ -25,6 +29,60 @@ def colours(names: list[str]) -> dict[str, str]:
         return dict.fromkeys(names, NEUTRAL)
     # A contender with parameters (`codel, ecn=on`) has the colour of its kind if that is free.
     return palette.assign(names)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Colour and shape of each contender. No two contenders have the same of both, up to 64 contenders.
+
+    Attributes:
+        names: The contenders, the best first.
+        colours: Their colours.
+        shapes: Their shapes: another one for each round through the palette.
+        dashes: The dashes of their lines, likewise.
+    """
+
+    names: list[str]
+    colours: list[str]
+    shapes: list[str]
+    dashes: list[list[int]]
+
+    def colour(self, **legend: Any) -> dict[str, Any]:
+        """The colour by `contender`, with a legend that shows the shapes too."""
+        return self._channel(self.colours, legend)
+
+    def shape(self, **legend: Any) -> dict[str, Any]:
+        """The shape by `contender`."""
+        return self._channel(self.shapes, legend)
+
+    def stroke(self) -> dict[str, Any]:
+        """The colour of lines. The legend has that of the marks."""
+        return vl.field("contender:N", scale=options(domain=self.names, range=self.colours), legend=None)
+
+    def dash(self) -> dict[str, Any]:
+        """The dashes by `contender`."""
+        return vl.field("contender:N", scale=options(domain=self.names, range=self.dashes), legend=None)
+
+    def _channel(self, values: list[str], legend: dict[str, Any]) -> dict[str, Any]:
+        shown = options(title=None, symbolLimit=0, **legend) if len(self.names) > 1 else None
+        return vl.field("contender:N", scale=options(domain=self.names, range=values), legend=shown)
+
+
+_DASHES = ([1, 0], [5, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [6, 2, 2, 2, 2, 2], [3, 6])
+
+
+def looks(names: list[str]) -> Looks:
+    """The colours and shapes of contenders, the same in every figure of a ranking."""
+    if len(names) <= len(palette.PALETTE):
+        tints = list(palette.assign(names).values())
+        return Looks(names, tints, list(palette.SHAPES[: len(names)]), [_DASHES[0]] * len(names))
+    rounds = [index // len(palette.PALETTE) for index in range(len(names))]
+    return Looks(
+        names,
+        list(palette.in_order(names).values()),
+        [palette.SHAPES[turn % len(palette.SHAPES)] for turn in rounds],
+        [_DASHES[turn % len(_DASHES)] for turn in rounds],
+    )
 
 
 def place(point: str) -> str:
@@ -73,7 +131,8 @@ class Axis:
         if log:
             room = max(1.15, (high / low) ** 0.06)
             return cls(low / room, high * room, pixels, log, reverse)
-        room = 0.07 * (high - low) or 0.05 * abs(high) or 1.0
+        # The domain is rounded, so values that almost agree need the room of values that agree.
+        room = 0.07 * (high - low) if high - low > 0.01 * abs(high) else 0.05 * abs(high) or 1.0
         return cls(max(0.0, low - room), high + room, pixels, log, reverse)
 
     @property
@@ -95,6 +154,36 @@ class Axis:
         return low * (high / low) ** share if self.log else low + share * (high - low)
 
 
+def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any) -> list[vl.View]:
+    """Names beside marks, each with a thin line to its mark if it is not next to it.
+
+    Args:
+        points: `x`, `y` and `contender` of each mark.
+        across: The horizontal axis.
+        down: The vertical axis.
+        x: Encoding of the horizontal axis.
+        y: Encoding of the vertical axis.
+    """
+    if points.is_empty():
+        return []
+    pixels = [(across.pixel(at), down.pixel(to)) for at, to in points.select("x", "y").iter_rows()]
+    names = points["contender"].to_list()
+    spots = label_spots(pixels, names, across.pixels, down.pixels)
+    texts, leaders = [], []
+    for (px, py), (left, middle), name in zip(pixels, spots, names, strict=True):
+        texts.append({"x": across.value(left), "y": down.value(middle), "contender": name})
+        near = min(max(px, left), left + LETTER * len(name))
+        if math.hypot(near - px, middle - py) > FAR:
+            edge = middle + (LINE / 2 if middle < py else -LINE / 2 if middle > py else 0)
+            leaders.append(
+                {"x": across.value(px), "y": down.value(py), "x2": across.value(near), "y2": down.value(edge)}
+            )
+    text = parts.drawn(vl.Rows(texts), "text", align="left", baseline="middle", color=INK, fontSize=11)
+    lines = parts.drawn(vl.Rows(leaders), "rule", color=FAINT, strokeWidth=0.8)
+    found = [lines.encode(x=x, y=y, x2=vl.field("x2:Q"), y2=vl.field("y2:Q"))] if leaders else []
+    return [*found, text.encode(x=x, y=y, text=vl.field("contender:N"))]
+
+
 def label_spots(
     points: list[tuple[float, float]], names: list[str], width: float, height: float
 ) -> list[tuple[float, float]]:
@@ -111,7 +200,7 @@ def label_spots(
     for (x, y), name in zip(points, names, strict=True):
         wide = LETTER * len(name)
         best: tuple[float, tuple[float, float]] | None = None
-        for ring in range(6):
+        for ring in range(12):
             away = ring * LINE
             for dx, dy in (
                 (8, -away), (8, away), (-8 - wide, -away), (-8 - wide, away), (-wide / 2, -11 - away), (-wide / 2, 12 + away),
@@ -119,6 +208,8 @@ def label_spots(
                 left, middle = x + dx, y + dy
                 box = (left, middle - LINE / 2, left + wide, middle + LINE / 2)
                 inside = box[0] >= 0 and box[2] <= width + 40 and box[1] >= 0 and box[3] <= height
+                if best is not None and (best[0] == 0 or not inside):
+                    continue
                 cost = sum(_overlap(box, other) for other in taken) + (0 if inside else 1e6)
                 if best is None or cost < best[0]:
                     best = (cost, (left, middle))

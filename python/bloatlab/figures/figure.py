@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from altair.utils.schemapi import debug_mode
-
 from bloatlab.figures import network
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.network import Tables
 from bloatlab.figures.theme import WIDE
 from bloatlab.visible import visible
 
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+
 
 class Drawing(Protocol):
-    """Draws tables as an Altair chart of a given width in pixels."""
+    """Draws tables with a given width in pixels: as a `vega_lite.View`, or as an Altair chart."""
 
     __name__: str
 
@@ -24,9 +28,64 @@ class Drawing(Protocol):
 
 
 def specification(chart: Any) -> dict[str, Any]:
-    """The Vega-Lite specification of a chart, without the characters that crash the renderer."""
-    plain: dict[str, Any] = _visible(chart.to_dict(validate=False))
-    return plain
+    """The Vega-Lite specification of a chart, with its data, without the characters that crash the renderer.
+
+    Args:
+        chart: A `vega_lite.View` or an Altair chart.
+    """
+    spec, data = separated(chart)
+    datasets = {name: rows.values for name, rows in data.items()}
+    return {"$schema": SCHEMA, **spec, "datasets": datasets}
+
+
+def separated(chart: Any) -> tuple[dict[str, Any], dict[str, vl.Rows]]:
+    """As `specification`, with the data apart: the specification and the rows by name. Equal rows have equal names."""
+    data: dict[str, vl.Rows] = {}
+    if isinstance(chart, vl.View):
+        spec = _named(chart, data)
+    else:
+        spec = chart.to_dict(validate=False)
+        names: dict[str, str] = {}
+        for name, rows in spec.pop("datasets", {}).items():
+            names[name] = _add(vl.Rows(rows), data)
+        spec = _renamed(spec, names)
+        spec.pop("$schema", None)
+    return _visible(spec), data
+
+
+def _named(value: Any, data: dict[str, vl.Rows]) -> Any:
+    """The specification with a name in the place of each table. Adds the tables to `data`."""
+    if isinstance(value, vl.Rows):
+        return {"name": _add(value, data)}
+    if isinstance(value, dict):
+        return {key: _named(item, data) for key, item in value.items()}
+    return [_named(item, data) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _add(rows: vl.Rows, data: dict[str, vl.Rows]) -> str:
+    kept = vl.Rows(columns={visible(name): [_value(item) for item in column] for name, column in rows.columns.items()})
+    text = json.dumps(kept.columns, separators=(",", ":"))
+    name = f"data-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    data[name] = kept
+    return name
+
+
+def _value(item: Any) -> Any:
+    if isinstance(item, float):
+        # JSON has no infinity.
+        return item if math.isfinite(item) else None
+    return visible(item) if isinstance(item, str) else item
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {
+            key: {**item, "name": names[item["name"]]}
+            if key == "data" and isinstance(item, dict) and item.get("name") in names
+            else _renamed(item, names)
+            for key, item in value.items()
+        }
+    return [_renamed(item, names) for item in value] if isinstance(value, list) else value
 
 
 def _visible(value: Any) -> Any:
@@ -35,6 +94,23 @@ def _visible(value: Any) -> Any:
     if isinstance(value, dict):
         return {_visible(key): _visible(item) for key, item in value.items()}
     return [_visible(item) for item in value] if isinstance(value, list) else value
+
+
+def as_altair(chart: Any) -> Any:
+    """The Altair chart of a `vega_lite.View`. An Altair chart is returned as it is."""
+    if not isinstance(chart, vl.View):
+        return chart
+    import altair as alt
+
+    kinds: dict[str, Any] = {
+        "layer": alt.LayerChart,
+        "vconcat": alt.VConcatChart,
+        "hconcat": alt.HConcatChart,
+        "concat": alt.ConcatChart,
+        "spec": alt.FacetChart,
+    }
+    kind: Any = next((kind for key, kind in kinds.items() if key in chart), alt.Chart)
+    return kind.from_dict(specification(chart), validate=False)
 
 
 @dataclass(frozen=True)
@@ -66,15 +142,15 @@ class Figure:
     def __call__(self, tables: Tables, *, width: int | None = None) -> Any:
         """Draws the figure as an Altair chart.
 
-        Altair's checks of every part are switched off, because they take half of the time and charts of tested figures pass
-        them.
-
         Args:
             tables: Tables of a run, or for a figure that compares runs, tables of a store.
             width: Width of the whole figure in pixels; absent: its usual width.
         """
-        with debug_mode(False):
-            return self.function(tables, width=width or self.width)
+        return as_altair(self.view(tables, width=width))
+
+    def view(self, tables: Tables, *, width: int | None = None) -> Any:
+        """As `__call__`, without importing Altair: a `vega_lite.View`. A figure of a user may still be an Altair chart."""
+        return self.function(tables, width=width or self.width)
 
     def applicable(self, tables: Tables) -> bool:
         """Whether the tables that it needs have rows with the values that it shows."""

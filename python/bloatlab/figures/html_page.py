@@ -1,9 +1,9 @@
 """A figure as an HTML page with tooltips: one file that works offline and runs only Vega's code."""
 
 import json
-from functools import cache
 from typing import Any
 
+from bloatlab.figures import bundle
 from bloatlab.figures.policy import policy
 
 _TEMPLATE = """<!DOCTYPE html>
@@ -17,7 +17,8 @@ _TEMPLATE = """<!DOCTYPE html>
 <body>
 <div id="figure"></div>
 <script type="application/json" id="specification">{specification}</script>
-<script>{script}</script>
+<script>{vega}</script>
+<script>{draw}</script>
 </body>
 </html>
 """
@@ -30,16 +31,12 @@ _DRAW = (
 
 def page(specification: dict[str, Any]) -> str:
     """The page of a Vega-Lite specification."""
-    # In a script element only `</script` and `<!--` have a meaning. JSON can write both without `<`.
-    text = json.dumps(specification, separators=(",", ":")).replace("<", "\\u003c")
+    vega = bundle.script()
     # Vega's tooltip adds a style element. The policy keeps styles from loading anything.
-    allowed = f"{policy([_script()])}; style-src 'unsafe-inline'"
-    return _TEMPLATE.format(policy=allowed, specification=text, script=_script())
+    allowed = f"{policy([vega, _DRAW])}; style-src 'unsafe-inline'"
+    return _TEMPLATE.format(policy=allowed, specification=in_script(specification), vega=vega, draw=_DRAW)
 
 
-@cache
-def _script() -> str:
-    """Vega, Vega-Lite and Vega-Embed with the call that draws the figure."""
-    import vl_convert
-
-    return str(vl_convert.javascript_bundle(_DRAW))
+def in_script(value: Any) -> str:
+    """JSON for a script element, in which only `</script` and `<!--` have a meaning: it has no `<`."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -31,12 +31,14 @@ class Path:
         capacity_mbps: Its rate on the wire, Mbit/s; if it varies, the mean.
         base_rtt_ms: Lowest base RTT of the flows, ms.
         packet: Bytes of a full packet on the wire.
+        links: The links that are the bottleneck: `link`, or all bearers of a cell in its direction, which divide its symbols.
     """
 
     link: str | None
     capacity_mbps: float | None
     base_rtt_ms: float | None
     packet: float
+    links: tuple[str, ...] = ()
 
     @property
     def bdp_segments(self) -> float | None:
@@ -49,7 +51,8 @@ class Path:
 def path(tables: Tables) -> Path:
     """Finds the base RTT and the bottleneck.
 
-    The bottleneck is the slowest link that data crosses, among equal rates the one with the longest queue.
+    The bottleneck is the slowest link that data crosses, among equal rates the one with the longest queue. A link whose
+    rate varies counts with its mean. It is the bottleneck of the metrics of the network, too.
     """
     links, flows = table(tables, "links"), table(tables, "flows")
     crossed = flows["links"].explode().drop_nulls().unique().to_list() if "links" in flows.columns else []
@@ -58,14 +61,14 @@ def path(tables: Tables) -> Path:
     link = capacity = None
     if {"link", "rate_mbps"} <= set(links.columns):
         rates = zip(links["link"].to_list(), links["rate_mbps"].to_list(), strict=True)
-        finite = {name: float(rate) for name, rate in rates if rate is not None and 0 < rate < math.inf}
+        means = mean_rates(tables)
+        finite = {
+            name: means.get(name, float(rate)) for name, rate in rates if rate is not None and 0 < rate < math.inf
+        }
         if finite:
             capacity = min(finite.values())
             slowest = [name for name, rate in finite.items() if rate == capacity]
             link = slowest[0] if len(slowest) == 1 else max(slowest, key=lambda name: _mean_queue(tables, name))
-    moving = varying_rate(tables, link)
-    if not moving.is_empty():
-        capacity = prepare.mean(moving["rate_mbps"])
     base = prepare.low(flows["base_rtt_ms"]) if "base_rtt_ms" in flows.columns else 0.0
     mss = prepare.high(flows["mss"]) if "mss" in flows.columns else 0.0
     return Path(
@@ -73,7 +76,27 @@ def path(tables: Tables) -> Path:
         capacity_mbps=capacity,
         base_rtt_ms=base or None,
         packet=(mss or 1448) + HEADERS,
+        links=_sharing(links, link),
     )
+
+
+def _sharing(links: pl.DataFrame, link: str | None) -> tuple[str, ...]:
+    """The link and those that share its symbols, if it is a bearer of a cell."""
+    if link is None:
+        return ()
+    if "air" not in links.columns:
+        return (link,)
+    airs = dict(links.select(pl.col("link").cast(pl.String), "air").iter_rows())
+    return tuple(name for name, air in airs.items() if name == link or (air is not None and air == airs[link]))
+
+
+def mean_rates(tables: Tables) -> dict[str, float]:
+    """Mean rate in Mbit/s of each link whose rate varies."""
+    series = table(tables, "link_series")
+    if not {"link", "rate_mbps"} <= set(series.columns):
+        return {}
+    varying = series.select(pl.col("link").cast(pl.String), pl.col("rate_mbps").cast(pl.Float64)).drop_nulls()
+    return dict(varying.group_by("link", maintain_order=True).agg(pl.col("rate_mbps").mean()).iter_rows())
 
 
 def varying_rate(tables: Tables, link: str | None) -> pl.DataFrame:
@@ -86,6 +109,10 @@ def varying_rate(tables: Tables, link: str | None) -> pl.DataFrame:
 
 
 def _mean_queue(tables: Tables, link: str) -> float:
+    metrics = table(tables, "link_metrics")
+    if not metrics.is_empty():
+        mine = metrics.filter((pl.col("link") == link) & (pl.col("metric") == "mean_queue_length"))
+        return prepare.mean(mine["value"]) if mine.height else 0.0
     series = table(tables, "link_series")
     if "queue_packets" not in series.columns:
         return 0.0

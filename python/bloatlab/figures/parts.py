@@ -3,14 +3,14 @@
 import math
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import INK, options
 
 
-def drawn(data: prepare.Rows, kind: str, **style: Any) -> Any:
+def drawn(data: vl.Rows | vl.Unset, kind: str, **style: Any) -> vl.View:
     """A chart with a mark over rows; the caller adds the encoding.
 
     Args:
@@ -18,14 +18,12 @@ def drawn(data: prepare.Rows, kind: str, **style: Any) -> Any:
         kind: `line`, `area`, `bar`, `point`, `circle`, `rule` or `text`.
         **style: Options of the mark as Vega-Lite names them.
     """
-    # Altair's mark_line() makes an object with a hundred unset keys, which every copy of the chart copies.
-    mark: Any = options(type=kind, **style)
-    return alt.Chart(data, mark=mark)
+    return vl.mark(data, kind, **style)
 
 
 def on_shade() -> Any:
     """The colour of text in a cell: light if the row's `dark` is true."""
-    return alt.condition("datum.dark", alt.value("#ffffff"), alt.value(INK))
+    return {"condition": {"test": "datum.dark", "value": "#ffffff"}, "value": INK}
 
 
 def colour(
@@ -38,10 +36,10 @@ def colour(
 ) -> Any:
     """Colour by `field` with a fixed domain, so that every panel and figure gives a name the same colour."""
     shown = legend and len(domain) > 1
-    return alt.Color(
+    return vl.field(
         f"{field}:N",
         scale=options(domain=domain, range=range_),
-        legend=options(title=title, columns=columns or alt.Undefined) if shown else None,
+        legend=options(title=title, columns=columns or vl.UNSET) if shown else None,
     )
 
 
@@ -53,18 +51,18 @@ def legend_columns(names: list[str], width: int) -> int:
 
 def level(value: float, text: str, width: int, above: bool = True) -> list[Any]:
     """A dashed horizontal reference line with its name at the right end."""
-    at = prepare.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
-    line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y=alt.Y("at:Q"))
+    at = vl.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
+    line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y=vl.field("at:Q"))
     name = drawn(
         at, "text", align="right", baseline="bottom" if above else "top", dy=-3 if above else 4, color=INK, fontSize=11
-    ).encode(y=alt.Y("at:Q"), x=alt.value(width - 2), text=alt.Text("text:N"))
+    ).encode(y=vl.field("at:Q"), x=vl.value(width - 2), text=vl.field("text:N"))
     return [line, name]
 
 
 def mark_at(value: float, text: str, left: bool = False) -> list[Any]:
     """A dashed vertical reference line with its name at the top."""
-    at = prepare.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
-    line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x=alt.X("at:Q"))
+    at = vl.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
+    line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x=vl.field("at:Q"))
     name = drawn(
         at,
         "text",
@@ -74,7 +72,7 @@ def mark_at(value: float, text: str, left: bool = False) -> list[Any]:
         dy=2,
         color=INK,
         fontSize=11,
-    ).encode(x=alt.X("at:Q"), y=alt.value(0), text=alt.Text("text:N"))
+    ).encode(x=vl.field("at:Q"), y=vl.value(0), text=vl.field("text:N"))
     return [line, name]
 
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
+
+from bloatlab.figures.vega_lite import Rows
 
 # Two rows (lowest and highest) for each of 300 columns: a line of 900 pixels shows no more.
 POINTS = 600
@@ -20,20 +21,9 @@ def rounded(frame: pl.DataFrame, digits: int = 4) -> pl.DataFrame:
     )
 
 
-class Rows(alt.InlineData):
-    """Rows inside a chart that copies of the chart share.
-
-    Altair makes a deep copy of a chart that becomes part of another. Copies of the rows took half of the time of a
-    report.
-    """
-
-    def __deepcopy__(self, memo: object) -> "Rows":
-        return self
-
-
 def values(frame: pl.DataFrame, digits: int = 4) -> Rows:
     """The rows of a table for a chart, rounded as by `rounded`."""
-    return Rows(values=rounded(frame, digits).to_dicts())
+    return Rows(columns=rounded(frame, digits).to_dict(as_series=False))
 
 
 def thin(frame: pl.DataFrame, x: str, y: str, by: str | None = None, points: int = POINTS) -> pl.DataFrame:

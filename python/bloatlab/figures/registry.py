@@ -15,6 +15,7 @@ FILES = {
     "time_series": "time_series",
     "operating_point": "operating_point",
     "in_flight": "in_flight",
+    "probe_rtt": "probe_rtt",
     "ecdf": "ecdf",
     "queue": "queue",
     "downlink": "downlink",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from bloatlab.store import Keep
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.ranking import Observation, Ranking
+    from bloatlab.result import Result
     from bloatlab.store import Store
 
 RUN_TABLES = ("flows", "links", "probes", "flow_series", "link_series", "probe_series", "histograms")
@@ -29,7 +32,8 @@ def of_run(
 ) -> dict[str, pl.DataFrame]:
     """Tables of one run.
 
-    `links` also has `limit_packets`, the limit of the queue if it counts packets. `flows` also has `links`, the names of the
+    `links` also has `limit_packets`, the limit of the queue if it counts packets, and `air`, the direction of the cell
+    whose symbols a bearer shares. `flows` also has `links`, the names of the
     links that the data crosses. Tables that were not kept are simulated again.
 
     Args:
@@ -46,15 +50,50 @@ def of_run(
         result.allow_plugins()
     if engine is not None:
         result.with_engine(engine)
+    return of_result(result)
+
+
+def of_result(result: Result) -> dict[str, pl.DataFrame]:
+    """Tables of one run, as `of_run`.
+
+    Raises:
+        StoreError: A table that was not kept cannot be simulated again.
+    """
     tables = {name: result.table(name).to_polars() for name in RUN_TABLES}
     scenario = result.scenario
-    own = {"links": with_limits(tables["links"], scenario), "flows": with_links(tables["flows"], scenario)}
+    own = {
+        "links": with_air(with_limits(tables["links"], scenario), scenario),
+        "flows": with_links(tables["flows"], scenario),
+    }
     return {**tables, **own}
 
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
-    """Tables of a store over all runs: `runs`, `parameters`, `metrics`."""
-    return {"runs": store.runs(), "parameters": store.parameters(), "metrics": store.metrics()}
+    """Tables of a store over all runs: `runs`, `parameters`, `metrics`, and `given`, the values of sweeps in their order."""
+    return {
+        "runs": store.runs(),
+        "parameters": store.parameters(),
+        "metrics": store.metrics(),
+        "given": given(store.invocations()["command"].to_list()),
+    }
+
+
+def given(commands: Sequence[str]) -> pl.DataFrame:
+    """Values of `--sweep` in the order of the commands that made a store: `name`, `value`.
+
+    Runs end in another order than they were asked for, so their own order is not that of the user.
+    """
+    rows: dict[tuple[str, str], None] = {}
+    for command in commands:
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            continue
+        for option, word in itertools.pairwise(words):
+            if option == "--sweep":
+                name, _, listed = word.partition("=")
+                rows.update(dict.fromkeys((name, value.strip()) for value in listed.split(",")))
+    return pl.DataFrame(list(rows), schema={"name": pl.String, "value": pl.String}, orient="row")
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
@@ -233,6 +272,16 @@ def with_links(flows: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame
         for name in map(str, flows["flow"].to_list())
     ]
     return flows.with_columns(pl.Series("links", crossed, dtype=pl.List(pl.String)))
+
+
+def with_air(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:
+    """Adds `air` to `links`: `downlink` or `uplink` for a bearer of a cell, null for other links."""
+    if "link" not in links.columns:
+        return links
+    planned = language.stored_plan(scenario)
+    airs = {name: link.air for name, link in planned.links.items()} if planned else {}
+    found = [airs.get(name) for name in links["link"].to_list()]
+    return links.with_columns(pl.Series("air", found, dtype=pl.String))
 
 
 def with_limits(links: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame:

@@ -1,6 +1,7 @@
 """Fonts, greys and sizes of all figures."""
 
-from typing import Any, TypeVar
+from bloatlab.figures.vega_lite import View
+from bloatlab.figures.vega_lite import options as options
 
 # The page changes these greys in dark mode (report/style.css). Text and axes must not use other greys.
 INK = "#333344"
@@ -15,16 +16,6 @@ PHONE = 360
 
 FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
 STAR = "M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.31L-.22,-.31Z"
-
-_Chart = TypeVar("_Chart", bound=Any)
-
-
-def options(**keys: Any) -> dict[str, Any]:
-    """Options of an axis, scale or legend as Vega-Lite names them.
-
-    Every copy of a chart would copy the eighty keys of Altair's own classes; this has only the keys that are set.
-    """
-    return keys
 
 
 def plot_width(width: int, panels: int = 1) -> int:
@@ -78,8 +69,6 @@ _CONFIG = options(
 )
 
 
-def themed(chart: _Chart) -> _Chart:
-    """Sets fonts, greys and legends; every figure function returns its result."""
-    # Set in place: Altair's configure() copies the whole chart first.
-    chart.config = _CONFIG
-    return chart
+def themed(view: View) -> View:
+    """Adds fonts, greys and legends; every figure function returns its result."""
+    return view.properties(config=_CONFIG)

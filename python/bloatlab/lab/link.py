@@ -66,4 +66,5 @@ def _refusals(document: Mapping[str, Any]) -> Iterator[str]:
             if isinstance(value.get("file"), str):
                 yield f"{path}.file: names a file, and a browser tab reads none"
         items = value.items() if isinstance(value, Mapping) else enumerate(value if isinstance(value, list) else ())
-        waiting.extend((f"{path}.{name}".lstrip("."), item) for name, item in items)
+        # Rates over time are lists of thousands of numbers.
+        waiting.extend((f"{path}.{name}".lstrip("."), item) for name, item in items if isinstance(item, Mapping | list))

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 # Said at import, so that a caller can offer the extra that holds them.
-for _package in ("altair", "jinja2", "vl_convert"):
+for _package in ("jinja2", "vl_convert"):
     if find_spec(_package) is None:
         raise ModuleNotFoundError(f"a report needs {_package}", name=_package)
 

@@ -9,7 +9,7 @@ import polars as pl
 from bloatlab.analysis.compare import Comparison, Row
 from bloatlab.report import text
 from bloatlab.report.current import COMPARED
-from bloatlab.report.drawing import Renderer
+from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import PlainTable
 from bloatlab.report.opening import openings
@@ -36,33 +36,34 @@ def make_compared_page(store: Store, found: Comparison, command: str) -> Path:
     Raises:
         StoreError: The page cannot be written.
     """
-    with Renderer() as renderer:
-        from bloatlab.figures import find, source
+    drawings = Drawings()
+    from bloatlab.figures import find, source
 
-        runs = store.runs().filter(pl.col("engine").is_in([found.a, found.b]))
-        points = source.points_of_engines(runs)
-        figure = find("engine_series")
-        firsts = {point: _first_run(runs, point) for point in points[:MOST_POINTS]}
-        lab = openings(store, list(firsts.values()))
-        drawn = []
-        for place, (point, run_id) in enumerate(firsts.items()):
-            tables = source.of_engines(store, runs, point)
-            if figure.applicable(tables):
-                picture = draw_figure(renderer, figure, tables, f"p{place}-")
-                drawn.append((_label(store, point, points), picture, lab.links.get(run_id, "")))
-        page = render(
-            "compare.html",
-            title=f"{found.a} and {found.b}",
-            sentence=sentence(found),
-            command=command,
-            report=NAME if (store.directory / NAME).is_file() else "",
-            drawn=drawn,
-            lab_note=lab.note,
-            left=max(0, len(points) - MOST_POINTS),
-            metrics=metrics_table(found),
-            suspect=suspect_table(found),
-            notes=notes(found),
-        )
+    runs = store.runs().filter(pl.col("engine").is_in([found.a, found.b]))
+    points = source.points_of_engines(runs)
+    figure = find("engine_series")
+    firsts = {point: _first_run(runs, point) for point in points[:MOST_POINTS]}
+    lab = openings(store, list(firsts.values()))
+    drawn = []
+    for place, (point, run_id) in enumerate(firsts.items()):
+        tables = source.of_engines(store, runs, point)
+        if figure.applicable(tables):
+            picture = draw_figure(drawings, figure, tables, f"p{place}-")
+            drawn.append((_label(store, point, points), picture, lab.links.get(run_id, "")))
+    page = render(
+        "compare.html",
+        drawings,
+        title=f"{found.a} and {found.b}",
+        sentence=sentence(found),
+        command=command,
+        report=NAME if (store.directory / NAME).is_file() else "",
+        drawn=drawn,
+        lab_note=lab.note,
+        left=max(0, len(points) - MOST_POINTS),
+        metrics=metrics_table(found),
+        suspect=suspect_table(found),
+        notes=notes(found),
+    )
     return write(store.directory / COMPARED, page)
 
 
@@ -77,7 +78,10 @@ def _label(store: Store, point: int, points: list[int]) -> str:
         return ""
     runs = store.runs().filter(point=point).head(1).select("run_id")
     of = store.parameters().join(runs, on="run_id", how="semi").filter(pl.col("name") != "engine")
-    return ", ".join(f"{name} = {readable(value)}" for name, value in of.select("name", "value").iter_rows())
+    return ", ".join(
+        f"{name} = {'default' if value == 'null' else readable(value)}"
+        for name, value in of.select("name", "value").iter_rows()
+    )
 
 
 def sentence(found: Comparison) -> str:

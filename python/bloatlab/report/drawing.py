@@ -1,102 +1,97 @@
-"""Figures as small inline SVG."""
+"""Figures as data of a page, which its script draws where the reader looks."""
+
+from __future__ import annotations
 
 import json
-import re
-import sys
-from concurrent.futures import Future, ThreadPoolExecutor
-from subprocess import DEVNULL, PIPE, Popen
-from types import TracebackType
-from typing import Any, Self
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
-import vl_convert
+from markupsafe import Markup
 
-from bloatlab.figures.figure import specification
+from bloatlab.figures import vega_lite as vl
+from bloatlab.figures.figure import separated
+from bloatlab.figures.html_page import in_script
 
-_TAG = re.compile(r"<[^<>]*>")
-_NOISE = re.compile(r' (?:role|class|aria-[a-z]+|pointer-events|stroke-miterlimit|xmlns(?::xlink)?|version)="[^"]*"')
-_EMPTY = re.compile(r'<path(?: aria-hidden="true")? d="M0,0h0v0h0Z"/>|<path(?: display="none")? d=""/>')
-_SOLID = re.compile(r' (?:opacity|stroke-opacity|fill-opacity)="1"| display="none"')
-_FINE = re.compile(r"(\d+\.\d)\d+")
-_COORDINATES = re.compile(r' (?:d|transform|x|y|x2|y2|width|height|points)="[^"]*"')
-_ROOT = re.compile(r'<svg[^>]*?width="([\d.]+)" height="([\d.]+)" viewBox="([^"]*)"[^>]*>')
-_ID = re.compile(r'(id="|url\(#|href="#)([^")]+)')
+_AXIS = 40
+"""Pixels of an axis with its title."""
+_LEGEND = 30
+_UNKNOWN = 300
 
 
-def slim(svg: str, prefix: str, label: str) -> str:
-    """Removes from an SVG what a page does not need.
+@dataclass(frozen=True)
+class Picture:
+    """A chart on a page.
 
-    Coordinates are rounded to a tenth of a pixel. Names get `prefix`, so that figures do not share names.
-
-    Args:
-        svg: The output of Vega.
-        prefix: Unique on the page.
-        label: Description of the figure for screen readers, escaped for an attribute.
+    Attributes:
+        name: Unique on the page.
+        specification: JSON for a script element: the specification, and the names of its tables.
+        height: Its height in pixels, roughly. The page keeps this room free until the chart is drawn.
     """
-    # Only tags are changed, because text may look like an attribute.
-    # Vega numbers clip paths over the life of a process. Numbering them from 0 gives equal text for equal figures.
-    names: dict[str, str] = {}
 
-    def renamed(match: re.Match[str]) -> str:
-        return match[1] + names.setdefault(match[2], f"{prefix}-{len(names)}")
-
-    svg = _TAG.sub(lambda tag: _ID.sub(renamed, _slim_tag(tag.group())), svg)
-    svg = _EMPTY.sub("", svg)
-    svg = re.sub(r"<g>(<g></g>)*</g>", "", svg)
-
-    def root(match: re.Match[str]) -> str:
-        width, _, box = match.groups()
-        return f'<svg role="img" aria-label="{label}" viewBox="{box}" width="{width}">'
-
-    return _ROOT.sub(root, svg, count=1)
+    name: str
+    specification: Markup
+    height: int
 
 
-def _slim_tag(tag: str) -> str:
-    tag = _SOLID.sub("", _NOISE.sub("", tag))
-    return _COORDINATES.sub(lambda match: _FINE.sub(r"\1", match.group()), tag)
+class Drawings:
+    """The charts of one page. Charts with equal tables share them."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, Markup] = {}
+
+    def add(self, chart: Any, name: str) -> Picture:
+        """Adds a chart under a name that is unique on the page."""
+        spec, tables = separated(chart)
+        for key, rows in tables.items():
+            if key not in self._tables:
+                self._tables[key] = Markup(in_script(compact(rows)))
+        text = Markup(in_script({"tables": list(tables), "spec": spec}))
+        return Picture(name, text, round(_height(spec)) + _LEGEND)
+
+    @property
+    def tables(self) -> Mapping[str, Markup]:
+        """JSON of each table for a script element, by its name."""
+        return self._tables
 
 
-class Renderer:
-    """Renders charts in a separate process, so that the next chart is built while the previous one is rendered."""
+def compact(rows: vl.Rows) -> dict[str, Any]:
+    """The columns of a table in a short form, which `figures.js` expands.
 
-    def __enter__(self) -> Self:
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="bloatlab-figures")
-        self._worker = _start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=kind is not None)
-        if self._worker is not None:
-            self._worker.kill()
-            self._worker.communicate()
-
-    def render(self, chart: Any, prefix: str, label: str) -> Future[str]:
-        """Starts to render a chart. The future gives the SVG."""
-        spec = json.dumps(specification(chart), separators=(",", ":"))
-        return self._pool.submit(lambda: slim(self._svg(spec), prefix, label))
-
-    def _svg(self, spec: str) -> str:
-        worker = self._worker
-        if worker is not None and worker.stdin is not None and worker.stdout is not None:
-            try:
-                worker.stdin.write(spec + "\n")
-                worker.stdin.flush()
-                if answer := worker.stdout.readline():
-                    return str(json.loads(answer))
-            except OSError:
-                pass
-            # The worker has ended without an answer. This process renders the rest, so that errors are shown.
-            self._worker = None
-            worker.kill()
-            worker.communicate()
-        return vl_convert.vegalite_to_svg(spec)
+    `{"rows": 3, "columns": {"time_s": [0, 1, 2], "flow": {"of": ["a", "b"], "at": [0, 0, 1]}, "link": {"of": ["x"]}}}`: a
+    column that repeats a few values has each value once; one that is constant needs no indices.
+    """
+    count = max((len(column) for column in rows.columns.values()), default=0)
+    return {"rows": count, "columns": {name: _column(column) for name, column in rows.columns.items()}}
 
 
-def _start() -> Popen[str] | None:
-    """Starts the worker. Returns None if processes cannot be started."""
-    command = [sys.executable, "-P", "-m", "bloatlab.figures.worker"]
-    try:
-        return Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, encoding="utf-8")
-    except OSError:
-        return None
+def _column(column: list[Any]) -> list[Any] | dict[str, Any]:
+    if not column or isinstance(column[0], (list, dict)):
+        return column
+    # 1, 1.0 and true are equal keys of a dict, but not equal in JSON.
+    places: dict[tuple[type, Any], int] = {}
+    at = [places.setdefault((type(item), item), len(places)) for item in column]
+    distinct = [item for _, item in places]
+    if len(distinct) == 1:
+        return {"of": distinct}
+    return (
+        {"of": distinct, "at": at} if len(json.dumps(distinct)) + 2 * len(at) < len(json.dumps(column)) / 2 else column
+    )
+
+
+def _height(view: Mapping[str, Any]) -> float:
+    """Height of a specification in pixels, roughly."""
+    if "vconcat" in view:
+        parts = view["vconcat"]
+        return sum(map(_height, parts)) + 14.0 * (len(parts) - 1)
+    if "hconcat" in view:
+        return max(map(_height, view["hconcat"]), default=0)
+    if "concat" in view:
+        parts = view["concat"]
+        columns = view.get("columns", len(parts)) or 1
+        return sum(max(map(_height, parts[at : at + columns])) for at in range(0, len(parts), columns))
+    if "spec" in view:
+        return _height(view["spec"]) * math.ceil(2 / (view.get("columns") or 1))
+    height = view.get("height", _UNKNOWN)
+    return (height if isinstance(height, (int, float)) else _UNKNOWN) + _AXIS

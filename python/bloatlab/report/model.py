@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.finding import Finding
     from bloatlab.figures.sweep import Sweep
+    from bloatlab.judges import Verdict as Scores
+    from bloatlab.report.answers import Answer
+    from bloatlab.report.drawing import Picture
 
 
 @dataclass
@@ -31,12 +33,7 @@ class Drawn:
     title: str
     caption: str
     half: bool
-    pictures: list[Future[str]]
-
-    @property
-    def svgs(self) -> list[str]:
-        """The rendered pictures. Waits for them."""
-        return [picture.result() for picture in self.pictures]
+    pictures: list[Picture]
 
 
 @dataclass
@@ -61,6 +58,7 @@ class RunView:
     lab: str
     """Link that opens it in the lab; empty: none."""
     verdict: Verdict
+    scores: Scores
     tables: list[PlainTable] = field(default_factory=list)
     metrics: list[MetricTable] = field(default_factory=list)
     figures: list[Drawn] = field(default_factory=list)
@@ -104,6 +102,7 @@ class ExperimentView:
     engines: str
     """A sentence about engines other than the simulator, and about how well they kept time; empty: there are none."""
     verdict: Verdict
+    answer: Answer
     commands: list[str]
     lab: str
     """Link that opens the only run in the lab; empty: none, or there are several runs."""
@@ -122,6 +121,13 @@ class ExperimentView:
     findings: list[FindingView]
     answers: list[FindingView]
     facts: list[tuple[str, str]]
+
+    @property
+    def main_figure(self) -> Drawn | None:
+        """The figure of the first screen: the first over all runs, otherwise the first of the run in detail."""
+        return next(
+            (figure for drawn in (self.figures, *(run.figures for run in self.details)) for figure in drawn), None
+        )
 
     @property
     def claim_sources(self) -> bool:
@@ -168,13 +174,13 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
     known = {parameter.name: parameter for parameter in experiment.parameters} if experiment else {}
     values: dict[str, list[str]] = {}
     for name, value in rows.select("name", "value").unique(maintain_order=True).iter_rows():
-        values.setdefault(name, []).append(readable(value))
+        values.setdefault(name, []).append("default" if value == "null" else readable(value))
     order = {axis.name: axis.values for axis in swept.axes}
     table = []
     for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
-        shown = order.get(name, values[name])
+        # A parameter without a value is left to the experiment.
+        shown = ["default" if value == "null" else value for value in order.get(name, values[name])]
         listed = ", ".join(shown[:12]) + (f", ... ({len(shown)} values)" if len(shown) > 12 else "")
-        listed = "default" if listed == "null" else listed
         row = [Cell(name), Cell(listed)]
         if known:
             parameter = known.get(name)
@@ -278,8 +284,16 @@ RUN_COLUMNS = {
     "srtt_ms": ("mean sRTT (ms)", "lower"),
     "delay_ms": ("queueing delay (ms)", "lower"),
     "delay_p95_ms": ("queueing delay p95 (ms)", "lower"),
+    "ping_p95_ms": ("ping RTT p95 (ms)", "lower"),
     "retransmissions": ("retransmissions", "lower"),
 }
+TERMS = {
+    "srtt_ms": "sRTT: the RTT that the sender smooths (RFC 6298), mean over the flows.",
+    "delay_ms": "Queueing delay: the time in the queue with the longest waits, mean over its packets.",
+    "delay_p95_ms": "p95: 95 % of the packets wait at most that long.",
+    "ping_p95_ms": "Ping RTT p95: 95 % of the replies of the slowest ping took at most that long.",
+}
+"""What the headings of `RUN_COLUMNS` mean, said below the table."""
 MOST_RUNS = 200
 MOST_FILES = 200
 
@@ -288,10 +302,17 @@ Columns = Mapping[str, tuple[str, str]]
 """Columns of numbers, each with its heading and whether higher or lower is better."""
 
 
-def columns_of(frame: pl.DataFrame, measures: Mapping[str, str]) -> Columns:
-    """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics."""
+def columns_of(frame: pl.DataFrame, measures: Mapping[str, str], *, ranked: bool = False) -> Columns:
+    """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics.
+
+    Args:
+        frame: The runs.
+        measures: The metrics of their experiment, and their units.
+        ranked: Whether the experiment ranks its runs by other metrics. Then there are both kinds of columns.
+    """
     own = {name: (f"{name} ({unit})" if unit else name, "none") for name, unit in measures.items()}
-    return {name: how for name, how in (own or RUN_COLUMNS).items() if frame[name].null_count() < frame.height}
+    shown = {**RUN_COLUMNS, **own} if ranked else own or RUN_COLUMNS
+    return {name: how for name, how in shown.items() if frame[name].null_count() < frame.height}
 
 
 def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dict[str, str]) -> PlainTable:
@@ -328,8 +349,9 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
         for row, run_id in zip(rows, shown["run_id"].to_list(), strict=True):
             row.append(Cell(verdict.grade(queues.get(run_id)), queues.get(run_id)))
     left = frame.height - shown.height
-    note = f"{left} more runs are not shown; `bloatlab export DIR --csv` writes all." if left else ""
-    return PlainTable(columns, rows, "Runs", sortable=True, note=note)
+    notes = [f"{left} more runs are not shown; `bloatlab export DIR --csv` writes all."] if left else []
+    notes += [TERMS[name] for name in of if name in TERMS] + ([verdict.MEANING] if queues else [])
+    return PlainTable(columns, rows, "Runs", sortable=True, note=" ".join(notes))
 
 
 _UNITS = {
@@ -356,15 +378,22 @@ def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
             continue
         frame = frame.select(column for column in frame.columns if frame[column].null_count() < frame.height)
         shown = frame.head(MOST_ENTITIES)
-        rows = [
-            [Cell(text.number(value) if isinstance(value, int | float) else str(value or text.NONE)) for value in row]
-            for row in shown.iter_rows()
-        ]
+        rows = [[Cell(_entry(value)) for value in row] for row in shown.iter_rows()]
         left = frame.height - shown.height
         note = f"and {left} more {name}." if left else ""
         columns = [_UNITS.get(column, column.replace("_", " ")) for column in frame.columns]
         found.append(PlainTable(columns, rows, name.capitalize(), note=note))
     return found
+
+
+def _entry(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return text.number(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value or text.NONE)
 
 
 def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jinja2
 import polars as pl
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from bloatlab.analysis.claims import answers_of_store, findings_of_store
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
+from bloatlab.figures import bundle
 from bloatlab.figures.policy import policy
+from bloatlab.judges import MEANINGS
 from bloatlab.metrics import definitions
-from bloatlab.report import current, metric_tables, model, site, text, verdict
-from bloatlab.report.drawing import Renderer
+from bloatlab.report import answers, current, metric_tables, model, site, text, verdict
+from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
 from bloatlab.store import Store
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 NAME = "report.html"
 # Of a sweep these are shown for the runs picked, of a single run all.
-OF_PICKED = ("time_series", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
+OF_PICKED = ("time_series", "probe_rtt", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
 ENGINES = "engine_series"
 """The figure that every experiment has if several engines ran it."""
 MOST_COMMANDS = 6
@@ -69,39 +71,42 @@ def page_of(directory: Path | str) -> Path:
 
 
 def _make(store: Store) -> Path:
-    with Renderer() as renderer:
-        # This imports Altair, while the renderer starts.
-        from bloatlab.figures import source
+    from bloatlab.figures import source
 
-        tables = source.stored(store)
-        if tables["runs"].is_empty():
-            raise StoreError(f"{store.directory}: holds no run, so there is nothing to report")
-        names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
-        suite = suite_of(names)
-        if suite is not None:
-            return _site(store, renderer, tables, suite, names)
-        views = [_experiment(store, renderer, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
-        page = _template("report.html").render(
-            views=views,
-            definitions=_used_definitions(views),
-            scopes=metric_tables.TITLES,
-            grades=verdict.MEANING,
-            compared=current.COMPARED if (store.directory / current.COMPARED).is_file() else "",
-        )
+    tables = source.stored(store)
+    if tables["runs"].is_empty():
+        raise StoreError(f"{store.directory}: holds no run, so there is nothing to report")
+    names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
+    suite = suite_of(names)
+    if suite is not None:
+        return _site(store, tables, suite, names)
+    drawings = Drawings()
+    views = [_experiment(store, drawings, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
+    page = render(
+        "report.html",
+        drawings,
+        views=views,
+        definitions=_used_definitions(views),
+        scopes=metric_tables.TITLES,
+        grades=verdict.MEANING,
+        compared=current.COMPARED if (store.directory / current.COMPARED).is_file() else "",
+    )
     return write(store.directory / NAME, page)
 
 
-def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
+def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
     """Writes a page for each experiment, and their index."""
     from bloatlab.figures import source
 
     commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
-    views = {name: _experiment(store, renderer, tables, name, "e1") for name in names}
-    ranking = overall_of_store(store, suite)
-    figures = _figures(renderer, source.of_overall(ranking), "o-", of_runs=True)
-    for name, view in views.items():
+    views = {}
+    for name in names:
+        drawings = Drawings()
+        views[name] = view = _experiment(store, drawings, tables, name, "e1")
         view.commands = commands
-        page = _template("report.html").render(
+        page = render(
+            "report.html",
+            drawings,
             views=[view],
             definitions=_used_definitions([view]),
             scopes=metric_tables.TITLES,
@@ -110,11 +115,15 @@ def _site(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], 
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
-    whole = site.index(suite, views, ranking, figures, commands, _facts(tables["runs"]))
-    return write(store.directory / site.INDEX, _template("site.html").render(site=whole))
+    ranking = overall_of_store(store, suite)
+    drawings = Drawings()
+    answer = answers.of_store(store, suite.name)
+    figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
+    whole = site.index(suite, views, ranking, answer, figures, commands, _facts(tables["runs"]))
+    return write(store.directory / site.INDEX, render("site.html", drawings, site=whole))
 
 
-def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
+def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
     from bloatlab.figures import source, sweep
     from bloatlab.report.replications import points_table
 
@@ -122,6 +131,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     done = mine.filter(status="done").select("run_id")
     own = {
         "runs": mine,
+        "given": tables["given"],
         **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics")},
     }
     swept, known = sweep.read(own), _known(name)
@@ -132,7 +142,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     if measures:
         measured = own["measured"].select("run_id", *measures)
         swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
-    columns = model.columns_of(swept.frame, measures)
+    columns = model.columns_of(swept.frame, measures, ranked=ranked is not None)
     queues = verdict.waiting(own["metrics"])
     claims = _claims(store, mine)
     claimed = next(iter(claims["run_id"].to_list()), None)
@@ -143,13 +153,13 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
     several = len(listed) > 1
     lab = openings(store, list(picks), listed)
     details = [
-        _run(store, renderer, swept, run, why, lab, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
+        _run(store, drawings, swept, run, why, lab, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
         for run, why in picks.items()
     ]
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
-        judged = verdict.of_ranking(ranked.ranking)
+        judged = replace(verdict.of_ranking(ranked.ranking), grade=judged.grade)
     return model.ExperimentView(
         name=name,
         anchor=anchor,
@@ -158,6 +168,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         source=known.source if known else "",
         engines=_other_engines(mine, own["metrics"]),
         verdict=judged,
+        answer=answers.of_store(store, name),
         commands=commands[-MOST_COMMANDS:],
         lab="" if several else lab.links.get("".join(listed), ""),
         lab_note=lab.note,
@@ -168,7 +179,7 @@ def _experiment(store: Store, renderer: Renderer, tables: Mapping[str, pl.DataFr
         points=points_table(swept, columns),
         runs=with_column(model.runs_table(swept, columns, queues, anchors), listed, lab) if several else None,
         not_measured=_not_measured(mine),
-        figures=_figures(renderer, own, f"{anchor}-", of_runs=True, only=_shown(known)),
+        figures=_figures(drawings, own, f"{anchor}-", of_runs=True, only=_shown(known)),
         details=details,
         files=_files(store, known, swept),
         findings=model.findings(findings_of_store(store, known)),
@@ -219,7 +230,7 @@ def _ranked_picks(ranked: Ranked) -> dict[str, str]:
 
 def _run(
     store: Store,
-    renderer: Renderer,
+    drawings: Drawings,
     swept: Sweep,
     run_id: str,
     why: str,
@@ -230,6 +241,7 @@ def _run(
     from bloatlab.figures import source
 
     tables = source.of_run(store, run_id)
+    result = store.run(run_id)
     only = OF_PICKED if swept.frame.height > 1 else None
     return model.RunView(
         run_id=run_id,
@@ -238,14 +250,15 @@ def _run(
         why=why,
         lab=lab.links.get(run_id, ""),
         verdict=verdict.of_run(tables, metrics),
-        tables=[*model.entities(tables), *model.on_linux(store.run(run_id).scenario)],
+        scores=result.verdict,
+        tables=[*model.entities(tables), *model.on_linux(result.scenario)],
         metrics=metric_tables.tables(metrics, definitions()),
-        figures=_figures(renderer, tables, f"{anchor}-", of_runs=False, only=only),
+        figures=_figures(drawings, tables, f"{anchor}-", of_runs=False, only=only),
     )
 
 
 def _figures(
-    renderer: Renderer,
+    drawings: Drawings,
     tables: Mapping[str, pl.DataFrame],
     prefix: str,
     *,
@@ -255,21 +268,20 @@ def _figures(
     from bloatlab.figures.registry import REGISTRY
 
     wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
-    return [draw_figure(renderer, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
+    # In the order that the experiment states, so that its main figure is the first.
+    wanted.sort(key=lambda figure: only.index(figure.name) if only and of_runs else 0)
+    return [draw_figure(drawings, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
 
 
-def draw_figure(renderer: Renderer, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
-    """Starts to render a figure for the page, under names that begin with `prefix`."""
+def draw_figure(drawings: Drawings, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
+    """Draws a figure for the page, under names that begin with `prefix`."""
     from bloatlab.figures.theme import HALF, PHONE
 
     caption = f"{figure.caption} {figure.note(tables)}".strip()
-    label = escape(f"{figure.title}. {caption}")
     half = figure.width <= HALF
     # On a phone, a scaled-down wide figure cannot be read. So it is drawn a second time, narrower.
     widths = [figure.width] if half else [figure.width, PHONE]
-    pictures = [
-        renderer.render(figure(tables, width=width), f"{prefix}{figure.name}-{width}", label) for width in widths
-    ]
+    pictures = [drawings.add(figure.view(tables, width=width), f"{prefix}{figure.name}-{width}") for width in widths]
     return model.Drawn(figure.name, figure.title, caption, half, pictures)
 
 
@@ -352,20 +364,37 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
     return [(scope, name, what) for (scope, name), what in definitions().items() if (scope, name) in used]
 
 
-def render(template: str, **values: Any) -> str:
-    """Renders a page from a template."""
-    return _template(template).render(**values)
+def render(template: str, drawings: Drawings, **values: Any) -> str:
+    """Renders a page from a template, with the data of its figures and the script that draws them."""
+    environment = _environment()
+    vega = bundle.script() if drawings.tables else ""
+    script, style = environment.globals["script"], environment.globals["style"]
+    scripts = [text for text in (vega, str(script)) if text]
+    allowed = policy(scripts, [str(style)])
+    return environment.get_template(template).render(
+        policy=allowed, vega=Markup(vega), tables=drawings.tables, **values
+    )
 
 
 @cache
-def _template(name: str) -> jinja2.Template:
+def _environment() -> jinja2.Environment:
     loader = jinja2.PackageLoader("bloatlab.report")
     environment = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
     )
-    script, style = (loader.get_source(environment, part)[0] for part in ("page.js", "style.css"))
-    environment.globals |= {"policy": policy([script], [style]), "script": Markup(script), "style": Markup(style)}
-    return environment.get_template(name)
+    parts = [loader.get_source(environment, part)[0] for part in ("tables.js", "figures.js", "style.css")]
+    environment.globals |= {
+        "meanings": MEANINGS,
+        "script": Markup('"use strict";\n' + "".join(parts[:2])),
+        "style": Markup(parts[2]),
+    }
+    environment.filters["code"] = _code
+    return environment
+
+
+def _code(text: str) -> Markup:
+    """A sentence of ours whose parts between backticks become code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
 def _finalize(value: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bloatlab.experiments.ranking import Ranking
 from bloatlab.report import verdict
+from bloatlab.report.answers import Answer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, ExperimentView, PlainTable
 from bloatlab.report.verdict import Verdict
@@ -32,6 +33,7 @@ class SiteView:
     source: str
     commands: list[str]
     verdict: Verdict | None
+    answer: Answer
     scores: PlainTable | None
     figures: list[Drawn]
     pages: PlainTable
@@ -80,6 +82,7 @@ def index(
     suite: Suite,
     views: Mapping[str, ExperimentView],
     ranking: Ranking | None,
+    answer: Answer,
     figures: list[Drawn],
     commands: list[str],
     facts: list[tuple[str, str]],
@@ -92,6 +95,7 @@ def index(
         suite.source,
         commands,
         verdict.of_places(ranking) if ranking else None,
+        answer,
         scores(ranking) if ranking else None,
         figures,
         pages(suite, views),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from bloatlab.analysis.front import Found
 from bloatlab.analysis.knobs import tc_of
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.report import text
-from bloatlab.report.drawing import Renderer
+from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, PlainTable
 from bloatlab.report.opening import openings, with_column
@@ -65,35 +64,33 @@ def make_tuning_page(
     """
     figures: list[Drawn] = []
     saved: Path | None = None
-    with Renderer() as renderer:
-        if len(problem.objectives) > 1:
-            from bloatlab.figures import pareto, save
-            from bloatlab.figures.theme import PHONE, WIDE
-            from bloatlab.store.files import write_whole
+    drawings = Drawings()
+    if len(problem.objectives) > 1:
+        from bloatlab.figures import pareto, save
+        from bloatlab.figures.theme import PHONE, WIDE
+        from bloatlab.store.files import write_whole
 
-            tables = tables_of(problem, found)
-            label = escape(CAPTION)
-            pictures = [
-                renderer.render(pareto(tables, width=width), f"pareto-{width}", label) for width in (WIDE, PHONE)
-            ]
-            figures.append(Drawn("pareto", "Trials and the Pareto front", CAPTION, False, pictures))
-            saved = directory / FIGURE
-            write_whole(saved, lambda temporary: save(pareto(tables), temporary))
-        runs = [of.runs[0] for of in found.front]
-        lab = openings(Store(directory), [], runs)
-        page = render(
-            "tune.html",
-            title=f"Queues for {problem.source.name}",
-            name=problem.source.name,
-            sentence=sentence(problem, found),
-            tc=tc_of(found.knee.queue) if found.knee else "",
-            commands=list(commands),
-            figures_drawn=figures,
-            front=with_column(front_table(problem, found), runs, lab),
-            lab_note=lab.note,
-            searched=searched_table(problem),
-            notes=notes(problem, found),
-        )
+        tables = tables_of(problem, found)
+        pictures = [drawings.add(pareto(tables, width=width), f"pareto-{width}") for width in (WIDE, PHONE)]
+        figures.append(Drawn("pareto", "Trials and the Pareto front", CAPTION, False, pictures))
+        saved = directory / FIGURE
+        write_whole(saved, lambda temporary: save(pareto(tables), temporary))
+    runs = [of.runs[0] for of in found.front]
+    lab = openings(Store(directory), [], runs)
+    page = render(
+        "tune.html",
+        drawings,
+        title=f"Queues for {problem.source.name}",
+        name=problem.source.name,
+        sentence=sentence(problem, found),
+        tc=tc_of(found.knee.queue) if found.knee else "",
+        commands=list(commands),
+        figures_drawn=figures,
+        front=with_column(front_table(problem, found), runs, lab),
+        lab_note=lab.note,
+        searched=searched_table(problem),
+        notes=notes(problem, found),
+    )
     return write(directory / NAME, page), saved
 
 

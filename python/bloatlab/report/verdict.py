@@ -1,5 +1,6 @@
 """The verdict of a page in one sentence: the standing queue and the throughput."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -7,11 +8,21 @@ import polars as pl
 from bloatlab.experiments.ranking import Ranking
 from bloatlab.figures import network, prepare
 from bloatlab.figures.sweep import Sweep, metrics_by_run
+from bloatlab.judges.grade import MEANING, grade
 from bloatlab.report import text
 
-# RTT increase under load, ms: the grades of the public bufferbloat tests.
-GRADES = ((5.0, "A+"), (30.0, "A"), (60.0, "B"), (200.0, "C"), (400.0, "D"))
-MEANING = "Grades by RTT increase: A+ below 5 ms, A below 30 ms, B below 60 ms, C below 200 ms, D below 400 ms, else F."
+__all__ = [
+    "MEANING",
+    "Verdict",
+    "carried_mbps",
+    "grade",
+    "label",
+    "of_places",
+    "of_ranking",
+    "of_run",
+    "of_sweep",
+    "waiting",
+]
 
 
 @dataclass(frozen=True)
@@ -29,60 +40,79 @@ class Verdict:
     numbers: list[tuple[str, str]]
 
 
-def grade(increase_ms: float | None) -> str:
-    """The grade of an RTT increase in ms. Empty without a value."""
-    if increase_ms is None:
-        return ""
-    return next((name for limit, name in GRADES if increase_ms < limit), "F")
-
-
 def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
-    """Judges one run: the flows whose data crosses the bottleneck. Throughput the other way is told apart.
+    """Judges one run: the flows whose data crosses the bottleneck. Throughput of other flows is told apart.
 
     Args:
         tables: The tables of the run.
         metrics: Rows of the run in `metrics` of the store.
     """
-    path = network.path(tables)
-    flows, others = _through(network.table(tables, "flows"), path.link)
-    every, metrics = metrics, _of_flows(metrics, flows)
+    of_links = metrics.filter(pl.col("scope") == "link").rename({"entity": "link"})
+    path = network.path({**tables, "link_metrics": of_links})
+    flows, others = _through(network.table(tables, "flows"), path.links)
+    every, metrics = metrics, _of_link(_of_flows(metrics, flows), path.link)
     found = metrics_by_run(metrics)
     row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
     row["throughput_mbps"] = rate = carried_mbps(metrics, flows)
-    srtt = row["srtt_ms"]
+    srtt = _mean_of_flows(metrics, "mean_srtt_l4")
     increase = standing_queue(metrics)
+    numbers = _numbers(row, increase, path.link)
     if increase is None and row["delay_ms"] is None:
-        return Verdict("", "No RTT and no sojourn time was measured in this run.", _numbers(row, None))
+        return Verdict("", "No RTT and no sojourn time was measured in this run.", numbers)
     if increase is None:
-        sentence = (
-            f"Packets wait {text.with_unit(row['delay_ms'], 'ms')} in the queue on average; no flow measured an RTT."
+        at = f" at {path.link}" if path.link else ""
+        wait = text.with_unit(row["delay_ms"], "ms")
+        return Verdict("", f"Packets wait {wait} in the queue{at} on average; no long flow measured an RTT.", numbers)
+    measured = _with_srtt(flows, metrics)
+    sentence = f"A standing queue of {text.with_unit(increase, 'ms')}"
+    if srtt is not None:
+        sentence += (
+            f": the mean sRTT of {_named(measured)} is {text.with_unit(srtt, 'ms')} "
+            f"over a base RTT of {text.with_unit(srtt - increase, 'ms')}"
         )
-        return Verdict("", sentence, _numbers(row, None))
-    parts = [
-        f"A standing queue of {text.with_unit(increase, 'ms')}: the mean sRTT is {text.with_unit(srtt, 'ms')}"
-        + (f" over a base RTT of {text.with_unit(srtt - increase, 'ms')}" if srtt is not None else "")
-    ]
+    sentence += "."
     if rate is not None:
-        carried = f"{_who(flows)} {text.with_unit(rate, 'Mbit/s', 4)}"
+        same = srtt is not None and measured.height == flows.height
+        who = ("it carries" if flows.height == 1 else "they carry") if same else _who(flows)
+        sentence += f" {who[:1].upper()}{who[1:]} {text.with_unit(rate, 'Mbit/s', 4)}"
         if path.capacity_mbps:
             share = text.percent(rate / path.capacity_mbps)
-            carried += f" of payload, {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
-        parts.append(carried)
-    sentence = " while ".join(parts) + "."
+            sentence += f" of payload, {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
+        sentence += "."
     other_rate = carried_mbps(_of_flows(every, others), others) if others.height else None
     if other_rate is not None:
-        sentence += f" In the other direction, {_who(others)} {text.with_unit(other_rate, 'Mbit/s', 4)}."
-    return Verdict(grade(increase), sentence, _numbers(row, increase))
+        where = "In the other direction" if _apart(flows, others) else "On other links"
+        sentence += f" {where}, {_who(others)} {text.with_unit(other_rate, 'Mbit/s', 4)}."
+    return Verdict(grade(increase), sentence, numbers)
 
 
-def _through(flows: pl.DataFrame, link: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The flows whose data crosses a link, and the others. All flows, and no others, if that is not known."""
+def _through(flows: pl.DataFrame, links: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The flows whose data crosses one of the links, and the others. All flows, and no others, if that is not known."""
     none = flows.clear()
-    if link is None or "links" not in flows.columns or flows["links"].null_count():
+    if not links or "links" not in flows.columns or flows["links"].null_count():
         return flows, none
-    crosses = pl.col("links").list.contains(link)
+    crosses = pl.col("links").list.set_intersection(list(links)).list.len() > 0
     mine = flows.filter(crosses)
     return (mine, flows.filter(~crosses)) if mine.height else (flows, none)
+
+
+def _apart(flows: pl.DataFrame, others: pl.DataFrame) -> bool:
+    """Whether the data of the others crosses none of the links that the data of the flows crosses."""
+    mine, theirs = ({name for names in table["links"].to_list() for name in names} for table in (flows, others))
+    return mine.isdisjoint(theirs)
+
+
+def _of_link(metrics: pl.DataFrame, link: str | None) -> pl.DataFrame:
+    """The metrics of this link, if it is known, and all metrics of other scopes."""
+    return metrics if link is None else metrics.filter((pl.col("scope") != "link") | (pl.col("entity") == link))
+
+
+def _with_srtt(flows: pl.DataFrame, metrics: pl.DataFrame) -> pl.DataFrame:
+    """The long flows that measured an sRTT."""
+    if "flow" not in flows.columns:
+        return flows
+    named = _of_long_flows(metrics).filter(pl.col("metric") == "mean_srtt_l4")["entity"]
+    return flows.filter(pl.col("flow").cast(pl.String).is_in(named.to_list()))
 
 
 def _of_flows(metrics: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
@@ -93,22 +123,29 @@ def _of_flows(metrics: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     return metrics.filter((pl.col("scope") != "flow") | pl.col("entity").is_in(names))
 
 
+def _of_long_flows(metrics: pl.DataFrame) -> pl.DataFrame:
+    """The metrics of flows, without clients that fetch pages: between two connections they have no RTT to average."""
+    clients = metrics.filter(pl.col("scope") == "probe").select("run_id", "entity").unique()
+    of_flows = metrics.filter(pl.col("scope") == "flow")
+    return of_flows.join(clients, on=["run_id", "entity"], how="anti", maintain_order="left")
+
+
 def standing_queue(metrics: pl.DataFrame) -> float | None:
-    """Mean over flows of the mean sRTT minus propagation, ms."""
+    """Mean over long flows of the mean sRTT minus propagation, ms."""
     return _mean_of_flows(metrics, "mean_est_qdelay_l4")
 
 
 def waiting(metrics: pl.DataFrame) -> dict[str, float]:
-    """Standing queue of each run in ms. Without an sRTT, the mean sojourn time of its flows."""
+    """Standing queue of each run in ms. Without an sRTT, the mean sojourn time of its long flows."""
     names = ("mean_est_qdelay_l4", "mean_sojourn_l4")
-    of_flows = metrics.filter((pl.col("scope") == "flow") & pl.col("metric").is_in(names))
+    of_flows = _of_long_flows(metrics).filter(pl.col("metric").is_in(names))
     means = [pl.col("value").filter(pl.col("metric") == name).mean().alias(name) for name in names]
     found = of_flows.group_by("run_id", maintain_order=True).agg(means)
     return dict(found.select("run_id", pl.coalesce(names)).drop_nulls().iter_rows())
 
 
 def _mean_of_flows(metrics: pl.DataFrame, name: str) -> float | None:
-    values = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == name))["value"]
+    values = _of_long_flows(metrics).filter(pl.col("metric") == name)["value"]
     return prepare.mean(values) if len(values) else None
 
 
@@ -130,21 +167,31 @@ def carried_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
     return float((joined["value"] * joined["s"].fill_null(length)).sum()) / length if length > 0 else None
 
 
-def _who(flows: pl.DataFrame) -> str:
-    ccas = flows["cca"].drop_nulls().unique(maintain_order=True).to_list() if "cca" in flows.columns else []
+def _named(flows: pl.DataFrame) -> str:
+    """The flows by number and congestion control, such as `2 cubic flows and one UDP flow`."""
+    ccas = flows["cca"].to_list() if "cca" in flows.columns else [None] * flows.height
     # Datagrams have no congestion control.
-    names = "/".join(filter(None, ccas)) if len(ccas) <= 3 else ""
-    if flows.height == 1:
-        return f"one {names} flow carries".replace("  ", " ")
-    return f"{flows.height} {names} flows carry".replace("  ", " ")
+    tcp, datagrams = [cca for cca in ccas if cca], ccas.count("")
+    names = "/".join(dict.fromkeys(tcp)) if len(set(tcp)) <= 3 else ""
+    parts = [(flows.height - datagrams, names), (datagrams, "UDP")]
+    return " and ".join(
+        f"{'one' if count == 1 else count} {name} flow{'' if count == 1 else 's'}".replace("  ", " ")
+        for count, name in parts
+        if count
+    )
 
 
-def _numbers(row: dict[str, float | None], increase: float | None) -> list[tuple[str, str]]:
+def _who(flows: pl.DataFrame) -> str:
+    return f"{_named(flows)} {'carries' if flows.height == 1 else 'carry'}"
+
+
+def _numbers(row: Mapping[str, float | None], increase: float | None, link: str | None) -> list[tuple[str, str]]:
+    at = f" at {link}" if link else ""
     found = [
         ("standing queue", text.with_unit(increase, "ms") if increase is not None else None),
         ("throughput", text.with_unit(row["throughput_mbps"], "Mbit/s", 4)),
-        ("link utilisation", text.percent(row["utilization"])),
-        ("sojourn, 95th percentile", text.with_unit(row["delay_p95_ms"], "ms")),
+        (f"link utilisation{at}", text.percent(row["utilization"])),
+        (f"sojourn of all packets{at}, 95th percentile", text.with_unit(row["delay_p95_ms"], "ms")),
         ("retransmissions", text.number(row["retransmissions"])),
     ]
     return [(name, value) for name, value in found if value is not None and not value.startswith(text.NONE)]

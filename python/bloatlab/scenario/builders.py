@@ -22,6 +22,7 @@ def document(
     sample_interval: str | None = None,
     warmup: str | None = None,
     timeline: Iterable[Table] | None = None,
+    expect: Iterable[Table] | None = None,
 ) -> Document:
     """A whole scenario.
 
@@ -33,10 +34,12 @@ def document(
         sample_interval: Time between two samples of a series (default `"100ms"`).
         warmup: Start of the time that metrics count (default `"0s"`).
         timeline: What changes during the run, in the order of time: tables with `at`, `key` and `value`.
+        expect: What the runs must achieve, which only `bloatlab check` reads: tables with `metric` and a bound.
     """
     head = given(name=name, duration=duration, sample_interval=sample_interval, warmup=warmup)
     changes = None if timeline is None else [dict(one) for one in timeline]
-    return head | dict(network) | {"flows": [dict(one) for one in flows]} | given(timeline=changes)
+    expected = None if expect is None else [dict(one) for one in expect]
+    return head | dict(network) | {"flows": [dict(one) for one in flows]} | given(timeline=changes, expect=expected)
 
 
 def dumbbell(

@@ -9,13 +9,15 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import bloatlab
 from bloatlab import tables
 from bloatlab.engines import DEFAULT
 from bloatlab.engines.again import Origin
 from bloatlab.errors import BloatlabError, StoreError
 from bloatlab.loading import NO_PLUGINS
+from bloatlab.plots import Plots
 from bloatlab.result import Result
-from bloatlab.store import metrics
+from bloatlab.store import frames, metrics
 from bloatlab.store.content import Content
 from bloatlab.store.keep import Keep
 from bloatlab.store.layout import DATABASE, PARTS
@@ -311,6 +313,35 @@ class Store:
             raise StoreError(f"{where}: {why} `{ascii(run_id)[1:-1]}` (`bloatlab runs {where}` lists them)")
         scenario, parameters = content.points[found[0]["point"]]
         return {**found[0], "scenario": scenario, "parameters": parameters}
+
+    def to_polars(self, scope: str | None = None, metric: str | None = None, *, wide: bool = False) -> pl.DataFrame:
+        """The metrics of every finished run with its parameters beside them.
+
+        Args:
+            scope: As for `metrics`.
+            metric: As for `metrics`.
+            wide: One row per run, with a column for each metric, such as `flow_1.mean_srtt_l4`. Otherwise one row per
+                run and metric.
+
+        Returns:
+            `run_id`, `experiment`, `engine`, `seed`, a column for each parameter, then either `scope`, `entity`,
+            `metric`, `value` and `unit`, or the metrics. A parameter with the name of another column gets an underscore.
+        """
+        return frames.with_parameters(self.runs(), self.parameters(), self.metrics(scope, metric), wide=wide)
+
+    @property
+    def plot(self) -> Plots:
+        """Draws a figure that compares the runs: `store.plot("delay_throughput")`; an Altair chart.
+
+        It needs the packages of `bloatlab[report]`.
+        """
+        return Plots(lambda: bloatlab.figures.of_runs(self), of_runs=True)
+
+    def __repr__(self) -> str:
+        return str(bloatlab.display.text_of_store(self))
+
+    def _repr_html_(self) -> str:
+        return str(bloatlab.display.html_of_store(self))
 
     def _content(self) -> Content:
         self._last = Content.load(self.directory, self._last)

@@ -57,13 +57,29 @@ class Plan(BaseModel):
     """How much of a run is stored: `measures`, `metrics`, `tables` or `packets`."""
     out: str | None = None
     """Results directory; absent: results/NAME."""
+    expect: list[Any] = Field(default_factory=list)
+    """What the runs must achieve. Only `bloatlab check` reads it."""
 
-    def source(self, plugins: AllowedPlugins = NO_PLUGINS, engine: Engine | None = None) -> Source:
+    def changed(self, given: Mapping[str, Any], **fields: Any) -> Plan:
+        """The plan with other values.
+
+        Args:
+            given: Values that all runs share. They replace what the plan sets or sweeps.
+            **fields: Other fields, unless None.
+        """
+        update = {name: value for name, value in fields.items() if value is not None}
+        axes = {name: values for name, values in self.axes.items() if name not in given}
+        return self.model_copy(update={"fixed": {**self.fixed, **given}, "axes": axes, **update})
+
+    def source(
+        self, plugins: AllowedPlugins = NO_PLUGINS, engine: Engine | None = None, name: str = "scenario"
+    ) -> Source:
         """The source of its scenarios.
 
         Args:
             plugins: The plugins that they may name.
             engine: What runs them; absent: the plan's own.
+            name: The name of a scenario in the plan that has none.
 
         Raises:
             ParameterError: Neither an experiment nor a scenario, or both; an unknown experiment, or one that may not be
@@ -83,7 +99,7 @@ class Plan(BaseModel):
             return ExperimentSource(experiment, plugins, engine)
         if isinstance(self.scenario, str):
             return ScenarioSource(read_document(Path(self.scenario)), Path(self.scenario).stem, plugins, engine)
-        return ScenarioSource(self.scenario or {}, plugins=plugins, engine=engine)
+        return ScenarioSource(self.scenario or {}, name, plugins, engine)
 
     def runs(self, source: Source | None = None, *, dry: bool = False) -> list[PlannedRun]:
         """The runs, each once: points outermost, then the axes (the last varies fastest), replications innermost.

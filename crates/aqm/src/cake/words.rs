@@ -26,9 +26,8 @@ pub(super) const TC: &[Tc] = &[Tc {
         flag("dual-srchost", "flowmode", "\"dual-srchost\""),
         flag("dual-dsthost", "flowmode", "\"dual-dsthost\""),
         flag("triple-isolate", "flowmode", "\"triple-isolate\""),
-        // There is no address translation here.
-        Word::same("nonat", Form::Nothing),
-        Word::same("nat", Form::Nothing),
+        flag("nat", "nat", "true"),
+        flag("nonat", "nat", "false"),
         flag("wash", "wash", "true"),
         flag("nowash", "wash", "false"),
         flag("ingress", "ingress", "true"),
@@ -36,9 +35,11 @@ pub(super) const TC: &[Tc] = &[Tc {
         flag("ack-filter", "ack_filter", "\"enabled\""),
         flag("ack-filter-aggressive", "ack_filter", "\"aggressive\""),
         flag("no-ack-filter", "ack_filter", "\"disabled\""),
-        // There are no merged packets here.
-        Word::same("split-gso", Form::Nothing),
-        Word::same("no-split-gso", Form::Nothing),
+        Word::same("split-gso", Form::Default),
+        Word::same(
+            "no-split-gso",
+            Form::Refused("cake gets single packets, as with tc's default, `split-gso`"),
+        ),
         Word::same("rtt", Form::Time),
         flag("datacentre", "rtt", "\"100us\""),
         flag("lan", "rtt", "\"1ms\""),

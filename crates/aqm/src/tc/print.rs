@@ -218,7 +218,7 @@ fn written(word: &Word, value: &Value) -> Option<Result<String, String>> {
     let tc = word.tc;
     match word.form {
         Form::Flag(flag) => (constant(flag) == *value).then(|| Ok(tc.to_owned())),
-        Form::Several(_) | Form::Nothing | Form::Unused(_) | Form::Refused(_) => None,
+        Form::Several(_) | Form::Default | Form::OnlyDefault(..) | Form::Refused(_) => None,
         Form::Integers(most) => {
             let list = value.as_array()?;
             let words: Vec<String> = list.iter().map(Value::to_string).collect();

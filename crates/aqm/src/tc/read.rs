@@ -277,7 +277,7 @@ fn set(
                 let values = values.iter();
                 table.extend(values.map(|(field, value)| ((*field).to_owned(), constant(value))));
             }
-            Form::Nothing => {}
+            Form::Default => {}
             Form::Refused(why) => {
                 return Err(format!("`{text}` of tc's `{name}` is not modelled: {why}"));
             }
@@ -304,8 +304,13 @@ fn set(
                 }
                 table.insert(field, Value::Array(list));
             }
-            Form::Unused(&form) => {
-                value::read(form, argument()?).map_err(wrong)?;
+            Form::OnlyDefault(&form, default, why) => {
+                let given = argument()?;
+                if value::read(form, given).map_err(wrong)? != value::read(form, default)? {
+                    return Err(format!(
+                        "`{text} {given}` of tc's `{name}` is not modelled: {why} (allowed: tc's default, `{text} {default}`)"
+                    ));
+                }
             }
             form => {
                 let value = value::read(form, argument()?).map_err(wrong)?;

@@ -99,7 +99,6 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
                 ));
             }
         },
-        Form::Unused(&form) => read(form, text)?,
         Form::Number(scale) => json!(number(text)? / scale),
         Form::Probability => match number(text)? {
             none if none <= 0.0 => return Err(format!("`{text}` must be above zero")),
@@ -115,7 +114,8 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
         Form::Integers(_)
         | Form::Flag(_)
         | Form::Several(_)
-        | Form::Nothing
+        | Form::Default
+        | Form::OnlyDefault(..)
         | Form::Refused(_)
         | Form::ClassNumber
         | Form::Leaf

@@ -61,7 +61,7 @@ fn every_word_of_tc_sets_a_valid_value() {
             Form::Rate => json!("10Mbit/s"),
             Form::Time => json!("20ms"),
             Form::Size => json!("1MB"),
-            Form::Nothing | Form::Refused(_) => continue,
+            Form::Default | Form::Refused(_) => continue,
             other => panic!("{other:?}"),
         };
         cake(json!({ word.field: value }));
@@ -81,7 +81,7 @@ fn commands_of_tc_are_read() {
         "cake bandwidth 20mbit pppoe-ptm ether-vlan dual-srchost nat wash ack-filter rtt 60ms split-gso",
         json!({
             "bandwidth": "20Mbit/s", "link": "pppoe-ptm", "ether_vlan": 1, "flowmode": "dual-srchost",
-            "wash": true, "ack_filter": "enabled", "rtt": "60ms",
+            "nat": true, "wash": true, "ack_filter": "enabled", "rtt": "60ms",
         }),
     );
     same(

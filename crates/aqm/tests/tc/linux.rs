@@ -144,8 +144,8 @@ fn tc_takes_and_refuses_the_same() {
         "sfq ecn",
         "sfq min 3000",
         "sfq redflowlimit 100k burst 1",
-        "fq horizon 10s horizon_drop timer_slack 50us buckets 1024 defrate 10mbit nopacing",
-        "fq horizon_cap orphan_mask 511",
+        "fq horizon 10s horizon_drop timer_slack 10us buckets 1024 nopacing",
+        "fq horizon_drop orphan_mask 511",
         "fq buckets 1k",
         "cake overhead -8 mpu 84",
         "cake overhead 257",
@@ -176,8 +176,22 @@ fn tc_takes_and_refuses_the_same() {
     }
 }
 
+/// Whether an argument of sfq is one of RED, which `redflowlimit` switches on.
+fn needs_red(word: &Word) -> bool {
+    let words = [
+        "min",
+        "max",
+        "avpkt",
+        "burst",
+        "probability",
+        "ecn",
+        "harddrop",
+    ];
+    words.contains(&word.tc)
+}
+
 /// The other arguments that a qdisc requires.
-fn beside(tc: &Tc, word: &Word) -> String {
+pub fn beside(tc: &Tc, word: &Word) -> String {
     let wanted: &[(&str, &str)] = match tc.name {
         "red" => &[
             ("limit", "400k"),
@@ -185,9 +199,7 @@ fn beside(tc: &Tc, word: &Word) -> String {
             ("bandwidth", "10mbit"),
         ],
         "choke" => &[("limit", "1000"), ("bandwidth", "10mbit")],
-        "sfq" if ["min", "max", "avpkt", "burst", "probability", "ecn"].contains(&word.tc) => {
-            &[("redflowlimit", "400000")]
-        }
+        "sfq" if needs_red(word) => &[("redflowlimit", "400000")],
         "tbf" => &[
             ("rate", "1mbit"),
             ("burst", "10k"),
@@ -236,7 +248,7 @@ fn tc_finds_the_same_values_illegal() {
         let takes_a_value = |word: &&Word| {
             let wordless = matches!(
                 word.form,
-                Form::Flag(_) | Form::Several(_) | Form::Nothing | Form::Refused(_)
+                Form::Flag(_) | Form::Several(_) | Form::Default | Form::Refused(_)
             );
             !wordless && word.form != Form::ClassNumber && !word.form.is_leaf()
         };
@@ -284,7 +296,7 @@ fn tc_finds_the_same_values_illegal() {
 
 /// Values that tc accepts but changes into others. They are refused here.
 fn is_lax(word: &Word, value: &str) -> bool {
-    let timed = matches!(word.form, Form::Time | Form::Unused(&Form::Time));
+    let timed = matches!(word.form, Form::Time | Form::OnlyDefault(&Form::Time, ..));
     match value {
         // A negative value becomes the largest one of the integer type, or none.
         "-3" => timed || matches!(word.form, Form::Rate | Form::Rate32 | Form::Seconds),

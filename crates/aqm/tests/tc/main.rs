@@ -1,5 +1,6 @@
 //! Linux's arguments for a queue: which are read, which are refused, how they are printed, and that reading and printing are inverse.
 
+mod every_word;
 mod linux;
 mod round_trip;
 

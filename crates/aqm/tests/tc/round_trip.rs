@@ -61,8 +61,8 @@ fn text(word: &'static Word) -> BoxedStrategy<String> {
         Form::Decimal(least, most) => (least..=most.min(70_000))
             .prop_map(move |n| with(n.to_string()))
             .boxed(),
-        Form::Unused(_) => Just(with("4".to_owned())).boxed(),
-        Form::Flag(_) | Form::Several(_) | Form::Nothing => Just(tc.to_owned()).boxed(),
+        Form::OnlyDefault(_, default, _) => Just(with(default.to_owned())).boxed(),
+        Form::Flag(_) | Form::Several(_) | Form::Default => Just(tc.to_owned()).boxed(),
         Form::ClassNumber => Just(with("1".to_owned())).boxed(),
         Form::Refused(_) | Form::Leaf | Form::LeafInstead(..) | Form::Leaves(..) => {
             Just(String::new()).boxed()
@@ -186,8 +186,8 @@ fn every_qdisc_names_words_once_and_parameters_that_exist() {
                 assert!(!again, "{}: `{}` twice", tc.name, word.tc);
                 let wordless = matches!(
                     word.form,
-                    Form::Nothing
-                        | Form::Unused(_)
+                    Form::Default
+                        | Form::OnlyDefault(..)
                         | Form::Refused(_)
                         | Form::Several(_)
                         | Form::ClassNumber

@@ -51,7 +51,7 @@ fn bearers() -> impl Strategy<Value = Value> {
     })
 }
 
-fn cells() -> impl Strategy<Value = Scenario> {
+pub fn cells() -> impl Strategy<Value = Scenario> {
     let radio = (
         select(vec![
             json!({"mode": "um"}),

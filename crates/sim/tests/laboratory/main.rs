@@ -15,6 +15,7 @@ mod queueing_theory;
 mod scalable;
 mod sessions;
 mod shapers;
+mod shares;
 mod stopping;
 mod varying;
 mod wire;

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from bloatlab.errors import ParameterError
+from bloatlab.experiments import answering, phrases, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments import shared
+from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.aqm_survey import setup
 from bloatlab.experiments.aqm_survey.cases import RUNS
 from bloatlab.experiments.aqm_survey.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.aqm_survey.findings import findings
-from bloatlab.experiments.aqm_survey.measures import MEASURES, measure
+from bloatlab.experiments.aqm_survey.measures import LINK, MEASURES, measure
 from bloatlab.experiments.aqm_survey.setup import EQUAL, FAIR, FIX, PUBLISHED, QUEUES, SOURCE
 from bloatlab.experiments.base import Cases, Claim, Experiment, Metrics, PublishedRun
 from bloatlab.experiments.finding import Finding
@@ -47,11 +48,25 @@ def _rate(value: Any) -> str:
     return f"{found / 1e6:.12g}Mbit/s"
 
 
+def _of_survey(name: str, factor: float = 1.0) -> answering.Read:
+    """A metric of the survey, from the store or computed."""
+
+    def read(metrics: Metrics) -> float | None:
+        known = metrics.get("experiment_metrics") or (measure(metrics) if LINK in metrics["link_metrics"] else {})
+        found = known.get(name)
+        return None if found is None else factor * float(found)
+
+    return read
+
+
 class AqmSurvey(Experiment):
     """Reno and a low-priority congestion control, ten flows together, through each queue."""
 
     name = "aqm-survey"
     title = "A survey of queues against bufferbloat"
+    question = (
+        "Which queue should one choose: for a short delay, for equal shares, or to keep low-priority flows behind Reno?"
+    )
     summary = (
         "Ten flows share a bottleneck: some are TCP Reno, the others LEDBAT, TCP-LP or TCP-NICE, which should use only "
         "what Reno leaves. The survey has six queues, eight capacities, four buffers and ten mixtures. A queue affects "
@@ -137,6 +152,14 @@ class AqmSurvey(Experiment):
     def measure(self, metrics: Metrics) -> dict[str, float]:
         """Computes the metrics of the source."""
         return measure(metrics)
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        groups = runs.by(*self.compared)
+        queue = Quantity("mean queue", _of_survey("qlen"), phrases.packets, answering.WAIT)
+        fair = Quantity("fairness of all flows by Jain's index", _of_survey("fair", 0.01), phrases.index)
+        reno = Quantity("share of the Reno flows", _of_survey("tcp_share", 0.01), phrases.percent)
+        return [*answering.every(groups, queue, fair, reno), *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One bottleneck with ten flows."""

@@ -11,7 +11,7 @@ from bloatlab.experiments.queues import MTU, with_limit
 from bloatlab.plugins import Configured
 
 SOURCE = (
-    'seed slides "BUFFERDeBLOAT, a survey of different ways to counter bufferbloat" (ns-2.33); close to Gong, Rossi et al., '
+    'slides "BUFFERDeBLOAT, a survey of different ways to counter bufferbloat" (ns-2.33); close to Gong, Rossi et al., '
     '"Fighting the bufferbloat", Computer Networks 60 (2014)'
 )
 QUEUES: Mapping[str, str] = {

@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import criteria
+from bloatlab.experiments import answering, criteria, quantities
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.congestion_controls import comparable
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.deep_buffers import DeepBuffers
@@ -23,7 +24,7 @@ EFFORT = (
     Criterion(
         "retransmitted", "share retransmitted", "", "lower", "loss",
         "sum of total_retransmissions_l4 / arrivals at the bottleneck",
-        lambda metrics: _retransmitted(metrics),
+        lambda metrics: retransmitted(metrics),
     ),
     Criterion(
         "timeouts", "timeouts", "", "lower", "loss", "sum over the flows of total_rtos_l4",
@@ -53,7 +54,8 @@ SHARED = (criteria.utilization(), *FAIRNESS, *DELAYS, *EFFORT)
 """Several flows."""
 
 
-def _retransmitted(metrics: criteria.Metrics) -> float | None:
+def retransmitted(metrics: criteria.Metrics) -> float | None:
+    """Retransmissions as a share of the packets that reached the bottleneck."""
     sent = criteria.values(metrics, "link", criteria.BOTTLENECK, "arrivals")
     again = criteria.values(metrics, "flow", FLOWS, "total_retransmissions_l4")
     return sum(again) / sum(sent) if again and sum(sent) > 0 else None
@@ -73,7 +75,7 @@ class CcPerf(DeepBuffers):
     compared = ("cca",)
     packets_per_flow = 20
     figures: ClassVar[tuple[str, ...]] = (
-        "places", "goodput_delay", "delay_ranges", "criteria", "time_series", "queue", "operating_point", "in_flight",
+        "goodput_delay", "places", "delay_ranges", "criteria", "time_series", "queue", "operating_point", "in_flight",
         "queue_distribution", "rtt_histogram", "ecdf",
     )  # fmt: skip
     criteria: ClassVar[tuple[Criterion, ...]] = ONE_FLOW
@@ -99,6 +101,11 @@ class CcPerf(DeepBuffers):
     def vary(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The dumbbell's `vary`; `None` if nothing varies."""
         return {}
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        found = answering.used(runs.by(*self.compared), quantities.USE, quantities.waiting(FLOWS))
+        return [*found, *answering.only(runs, "cca")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The dumbbell of deep-buffers with its `vary`."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from bloatlab.errors import ParameterError, unknown
+from bloatlab.experiments import answering, quantities, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments import shared
+from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.base import Experiment
-from bloatlab.experiments.ccperf.base import CCPERF
+from bloatlab.experiments.ccperf.base import CCPERF, FLOWS
 from bloatlab.experiments.ccperf.deep import DeepBuffersSweep
 from bloatlab.experiments.ccperf.fairness import RttFairness, StartTimeFairness, SynchronousFairness
 from bloatlab.experiments.ccperf.paths import SteadyState
@@ -50,6 +51,7 @@ class CcBenchmark(Suite):
 
     name = "cc-benchmark"
     title = "Every congestion control through CCPerf"
+    question = "Which congestion control uses the most of varied paths, and which keeps the shortest queue?"
     summary = (
         "All responsive congestion controls go through the whole family: constant and varying paths, shallow and deep "
         "buffers, random loss, and competing flows. Each experiment ranks them, and their ranks make one overall "
@@ -87,6 +89,10 @@ class CcBenchmark(Suite):
             read=read.boolean,
         ),
     )  # fmt: skip
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        return answering.used(runs.by(*self.compared), quantities.USE, quantities.waiting(FLOWS))
 
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """All responsive congestion controls, unless some are named."""

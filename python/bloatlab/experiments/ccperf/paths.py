@@ -42,6 +42,7 @@ class SteadyState(CcPerf):
 
     name = "steady-state"
     title = "One flow on real paths"
+    question = "How much of a real path can one flow of each congestion control use, and how long a queue does it keep?"
     summary = (
         "One greedy flow crosses the static dumbbell and seven paths that were measured between real hosts: terrestrial, "
         "by satellite (WINDS) and cellular. The slow ones deliver at the instants of a Poisson process."

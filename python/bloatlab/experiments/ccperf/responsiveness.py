@@ -39,6 +39,7 @@ class ResponsivenessStep(_Responsiveness):
 
     name = "responsiveness-step"
     title = "A path that changes once"
+    question = "How much of the path is used, and how long do packets wait, when the path changes once?"
     summary = (
         "The rate, the RTT or the loss of the path steps up or down in the middle of the run: how much of the new rate "
         "goes unused, and how long a queue the old rate leaves."
@@ -69,6 +70,7 @@ class ResponsivenessPulse(_Responsiveness):
 
     name = "responsiveness-pulse"
     title = "A path that changes periodically"
+    question = "How much of the path is used, and how long do packets wait, when the path changes periodically?"
     summary = (
         "The rate, the RTT or the loss of the path is a square wave. How much of the rate is used, and how long do "
         "packets wait?"

@@ -25,6 +25,7 @@ class RandomWalk(CcPerf):
 
     name = "random-walk"
     title = "A path that is a random walk"
+    question = "How much of a randomly varying path is used, and how long do packets wait?"
     summary = (
         "The rate, the RTT or the loss of the path is a random walk between bounds, dX_t = rho dX_(t-1) + N(0, "
         "sigma^2). How much of the rate is used, and how long do packets wait?"
@@ -69,6 +70,7 @@ class ReplayRateTrace(CcPerf):
 
     name = "replay-rate-trace"
     title = "A recorded rate"
+    question = "How much of a recorded, varying rate is used, and how long do packets wait?"
     summary = (
         "The bottleneck delivers at the instants of a mahimahi trace. Without a file, it uses a generated trace that "
         "varies and has short outages, as cellular links have."

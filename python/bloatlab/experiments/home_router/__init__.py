@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bloatlab.experiments import naming, shared
+from bloatlab.experiments import answering, criteria, naming, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.home_router import files, readings
 from bloatlab.experiments.home_router.answers import answers
 from bloatlab.experiments.home_router.cases import CASES, QUEUES, SIZES
 from bloatlab.experiments.home_router.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.home_router.setup import PRESETS, SOURCE, flows, links
+from bloatlab.experiments.home_router.setup import BULK, PAGE, PING, PRESETS, SOURCE, flows, links
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -33,6 +34,9 @@ class HomeRouter(Experiment):
 
     name = "home-router"
     title = "Bufferbloat in the home router"
+    question = (
+        "How much longer do pings and web pages take when a home router has a large queue, and which queue helps?"
+    )
     summary = (
         "A server behind a fast link sends a long flow to a home computer behind a slow link. It also pings that computer, "
         "and a web page is fetched every two seconds. What does the size of the queue between the links do to both?"
@@ -40,7 +44,7 @@ class HomeRouter(Experiment):
     source = SOURCE
     compared = ("queue", "cca")
     figures: ClassVar[tuple[str, ...]] = (
-        "limit_series", "fetch_times", "limit_rtt", "replications", "time_series", "queue", "operating_point",
+        "limit_rtt", "limit_series", "fetch_times", "replications", "time_series", "queue", "operating_point",
         "queue_distribution", "rtt_histogram",
     )  # fmt: skip
     series = ("flow_series", "link_series", "probe_series")
@@ -131,6 +135,23 @@ class HomeRouter(Experiment):
             if values[name] is None:
                 values[name] = getattr(preset, name)
         return values
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        trip = Quantity("median RTT of the ping", criteria.mean_of("probe", PING, "p50_rtt"), words=answering.WAIT)
+        page = Quantity(
+            "median load time of the page", criteria.mean_of("probe", PAGE, "p50_rtt"), words=answering.WAIT
+        )
+        same = runs.where("queue", PLAIN) or runs
+        # The size with the most queues; of several the largest.
+        sizes = [runs.where("maxq", size) for size in sorted(runs.values("maxq"), reverse=True)]
+        largest = max(sizes, key=lambda of: len(of.values("queue")))
+        given = same.values("queue")
+        found = answering.contrast(same.by("maxq"), trip, page, at=f"with {PLAIN}" if given == [PLAIN] else "")
+        if "queue" in largest.varying:
+            groups, at = largest.by("queue"), f"with {phrases.said('maxq', largest[0].parameters['maxq'])}"
+            found += answering.contrast(groups, trip, quantities.goodput(BULK, "goodput of the long flow"), at=at)
+        return [*found, *answering.only(runs, "maxq")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Two links between three hosts."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bloatlab.experiments import naming, shared
+from bloatlab.experiments import answering, criteria, naming, quantities, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun
 from bloatlab.experiments.mmwave import files, readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
@@ -27,6 +28,7 @@ class MmwaveAqm(Experiment):
 
     name = "mmwave-aqm"
     title = "FIFO, PIE and FQ-CoDel on a 60 GHz link"
+    question = "Which queue keeps the RTT short on a 60 GHz link whose rate dips, and what throughput does it cost?"
     summary = (
         "Ten CUBIC flows and a ping cross a link with the rate of a 60 GHz link with people in its path. How do a "
         "large FIFO, a small FIFO, PIE and FQ-CoDel react to its dips? The source changed the rate of a shaper step by "
@@ -96,6 +98,17 @@ class MmwaveAqm(Experiment):
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """The four queues in the four scenarios."""
         return {"scenario": list(SCENARIOS), "queue": list(QUEUES)}
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        groups, carried = runs.by(*self.compared), quantities.goodput(FLOW)
+        trip = Quantity(
+            "95th percentile of the RTT",
+            criteria.mean_of("flow", FLOW, "p95_rtt_l4"),
+            words=answering.WAIT,
+            short="RTT",
+        )
+        return [*answering.weighed(groups, trip, carried), *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import answering, criteria, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.finding import Finding
@@ -45,6 +46,9 @@ class NrDynamicBuffers(Experiment):
 
     name = "nr-dynamic-buffers"
     title = "Dynamic buffers against queue management in 5G"
+    question = (
+        "Which scheme keeps the delay of a call short beside transfers in a 5G cell, and what throughput does it cost?"
+    )
     summary = (
         "The flows of one user share the buffer of one 5G bearer: transfers, a call, web pages and a ping. The schemes "
         "are queue disciplines in the RLC, algorithms that keep the RLC short (DRQL, DynRLC, 5G-BDP), queues in the "
@@ -138,6 +142,12 @@ class NrDynamicBuffers(Experiment):
     def remarks(self, observed: Sequence[Observation]) -> list[Finding]:
         """Findings: the best schemes per point, and common claims."""
         return remarks(observed)
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        groups, delay = runs.by(*self.compared), quantities.call()
+        carried = Quantity("goodput of TCP", _carried, phrases.mbps)
+        return [*answering.weighed(groups, delay, carried), *answering.only(runs, "scheme")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A cell: the first user has all flows, further users only transfers."""

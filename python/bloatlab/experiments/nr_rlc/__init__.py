@@ -6,15 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import naming, shared
+from bloatlab.experiments import answering, criteria, naming, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, PublishedRun
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, QUEUES
 from bloatlab.experiments.nr_rlc.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.nr_rlc.findings import findings
-from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, MIXED, PUBLISHED, SOUNDING, SOURCE, TAIL, UDP, UNBOUNDED
+from bloatlab.experiments.nr_rlc.setup import (
+    AUTHORS_CODEL,
+    ELEPHANT,
+    MICE,
+    MIXED,
+    PUBLISHED,
+    SOUNDING,
+    SOURCE,
+    TAIL,
+    UDP,
+    UNBOUNDED,
+)
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -38,11 +50,24 @@ def _cca(value: Any) -> Any:
     return UDP if value == UDP else read.algorithm("congestion_controls")(value)
 
 
+def _missing(flow: str) -> answering.Read:
+    """Share of a flow's packets that did not arrive before the run ended: dropped, or still in the buffer."""
+
+    def read(metrics: Mapping[str, Any]) -> float | None:
+        sent, got = (sum(criteria.values(metrics, "flow", flow, name)) for name in ("tx_packets", "rx_packets"))
+        return max(0.0, 1 - got / sent) if sent else None
+
+    return read
+
+
 class NrRlc(Experiment):
     """Mice and an elephant through one RLC buffer."""
 
     name = "nr-rlc"
     title = "Bufferbloat in a 5G RLC buffer"
+    question = (
+        "What does a large RLC buffer in a 5G cell cost a small flow, and does a queue discipline in the buffer help?"
+    )
     summary = (
         "A flow of one packet per second (mice) and one of many thousands (elephant) cross one 5G cell to one UE "
         "through the same RLC buffer. How do the elephant's rate, the buffer and a queue discipline in the RLC change "
@@ -149,6 +174,19 @@ class NrRlc(Experiment):
         if values["mice"] == "tcp" and values["cca"] == UDP:
             raise ParameterError("mice: tcp needs a congestion control; set `cca`")
         return values
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        small = Quantity(
+            "mean delay of the small flow", criteria.mean_of("flow", MICE, "mean_delay"), words=answering.WAIT
+        )
+        lost = Quantity("share of the small flow's packets that never arrive", _missing(MICE), phrases.percent)
+        carried = quantities.goodput(ELEPHANT, "goodput of the large flow")
+        axes = [name for name in ("buffer", "queue", "lambda") if name in runs.varying]
+        if not axes:
+            return [*answering.contrast(runs.by("queue"), small, lost, carried), *answering.only(runs, "queue")]
+        found = [line for name in axes for line in answering.contrast(runs.by(name), small)]
+        return [*found, *answering.contrast(runs.by(axes[0]), lost), *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The cell with its flows."""

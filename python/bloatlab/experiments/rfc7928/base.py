@@ -7,8 +7,9 @@ from math import sqrt
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import answering, criteria, quantities, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
@@ -80,7 +81,7 @@ class Rfc7928(Experiment):
     """Base class of the scenarios of the guidelines; a subclass defines the flows."""
 
     figures = (
-        "goodput_ellipses", "delay_ranges", "goodput_delay", "criteria", "time_series", "operating_point", "queue",
+        "goodput_delay", "goodput_ellipses", "delay_ranges", "criteria", "time_series", "operating_point", "queue",
         "queue_distribution", "rtt_histogram", "in_flight", "ecdf",
     )  # fmt: skip
     compared = ("queue",)
@@ -88,6 +89,10 @@ class Rfc7928(Experiment):
     section: ClassVar[str]
     own_axes: ClassVar[Mapping[str, Sequence[Any]]] = {}
     """Axes of the RFC besides the queue."""
+    asked: ClassVar[tuple[Quantity, ...]] = (quantities.waiting(), quantities.LOSS)
+    """What the question is about: the number that queues are compared by, then others of the same queues."""
+    carried: ClassVar[Quantity | None] = quantities.goodput()
+    """Throughput that a queue should not cost; `None`: the answer says nothing about it."""
 
     def __init_subclass__(cls) -> None:
         """Sets the source to the section of the RFC."""
@@ -112,6 +117,13 @@ class Rfc7928(Experiment):
     def dumbbell(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """What they cross."""
         return shared.dumbbell(params)
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        groups, (first, *rest) = runs.by("queue"), self.asked
+        if self.carried is None:
+            return [*answering.contrast(groups, first, *rest), *answering.only(runs, "queue")]
+        return [*answering.weighed(groups, first, self.carried, *rest), *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The flows over the dumbbell."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import answering, criteria, phrases, quantities, shared
+from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928.base import LEVELS, LONG_FLOWS, Rfc7928, bulk, common, congestion, in_ms
 
@@ -15,7 +16,8 @@ class Bulk(Rfc7928):
     """Long flows of one kind at three levels of congestion."""
 
     name = "rfc7928-bulk"
-    title = "Long flows at mild, medium and heavy congestion"
+    title = "Long flows at mild to heavy congestion"
+    question = "How long do packets of long flows wait in each queue, and how many are lost, as congestion grows?"
     summary = (
         "TCP-friendly flows with the same initial window keep the bottleneck busy: how long is the delay of each "
         "queue, how many packets are lost, and do flows lose packets together?"
@@ -37,7 +39,8 @@ class InitialWindow(Rfc7928):
     """A long flow, and short flows with an initial window of 3 or 10."""
 
     name = "rfc7928-initial-congestion-window"
-    title = "Short flows that start with 3 or 10 segments"
+    title = "Short flows that start at 3 or 10 segments"
+    question = "Do short flows finish sooner with an initial window of 10 segments than with 3, and in which queue?"
     summary = (
         "One long flow keeps the queue in its steady state, and short flows of 50 segments start one after the other. "
         "How long do they take with a small initial window, and with one that is a burst?"
@@ -62,6 +65,15 @@ class InitialWindow(Rfc7928):
         criteria.loss_bursts(),
     )
 
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        taken = Quantity(
+            "completion time of short flows", criteria.mean_of("flow", "short", "flow_completion_time_l4"), phrases.seconds,
+            answering.WAIT,
+        )  # fmt: skip
+        windows = answering.contrast(runs.by("iw"), taken) if "iw" in runs.varying else []
+        return [*windows, *answering.contrast(runs.by("queue"), taken), *answering.only(runs, "iw")]
+
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The long flow and the short flows."""
         # Evenly spread over the measured part of the run. After the last start one interval is left.
@@ -85,6 +97,7 @@ class Ecn(Rfc7928):
 
     name = "rfc7928-ecn"
     title = "Marking instead of dropping"
+    question = "How many losses does marking (ECN) avoid, and what does it cost in delay?"
     summary = (
         "The long flows of rfc7928-bulk with and without ECN: how many losses does marking avoid, and what does it "
         "cost in delay?"
@@ -93,6 +106,13 @@ class Ecn(Rfc7928):
     parameters: ClassVar[tuple[Parameter, ...]] = common(*congestion(), shared.cca("newreno"))
     own_axes: ClassVar[Mapping[str, Any]] = {"ecn": ["off", "on"]}
     criteria = LONG_FLOWS
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        if "ecn" not in runs.varying:
+            return [*super().answer(runs), *answering.only(runs, "ecn")]
+        groups = runs.by("ecn")
+        return answering.every(groups, quantities.LOSS, quantities.waiting(), quantities.goodput())
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The long flows."""

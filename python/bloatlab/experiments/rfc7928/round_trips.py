@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import criteria, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments.answering import Quantity
 from bloatlab.experiments.criteria import Criterion, Metrics, sum_of
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928.base import Rfc7928, bulk, common, page, web
@@ -24,6 +25,7 @@ class RttFairness(Rfc7928):
 
     name = "rfc7928-rtt-fairness"
     title = "Flows with different RTTs"
+    question = "How does each queue divide the capacity between flows with short and with long RTTs?"
     summary = (
         "Flows with an RTT of 100 ms share the bottleneck with flows with a shorter or longer RTT. How does the queue "
         "divide the capacity between them?"
@@ -39,6 +41,11 @@ class RttFairness(Rfc7928):
         shared.cca("newreno"),
     )  # fmt: skip
     own_axes: ClassVar[Mapping[str, Any]] = {"rtt_2": ["5ms", "20ms", "200ms", "560ms"]}
+    asked = (
+        Quantity("goodput of the slower flows, relative to the faster,", _evenness, phrases.percent),
+        quantities.waiting(),
+    )
+    carried = None
     criteria: ClassVar[tuple[Criterion, ...]] = (
         Criterion(
             "evenness", "fairness between the categories", "", "higher", "fairness",
@@ -70,6 +77,7 @@ class Rural(Rfc7928):
 
     name = "rfc7928-rural"
     title = "A slow link over a satellite"
+    question = "Which queue keeps a call and pages usable on a slow link with the RTT of a satellite?"
     summary = (
         "A call, pages and two long flows use a slow link with an RTT of 560 ms. To send one full packet takes as long "
         "as the target delay of some queues."
@@ -84,6 +92,7 @@ class Rural(Rfc7928):
         warmup="20s",
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"rate": ["512kbit/s", "2Mbit/s"]}
+    asked = (quantities.call(), quantities.page())
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         *criteria.voip(group="call"),

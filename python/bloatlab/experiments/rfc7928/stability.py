@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from bloatlab import units
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import criteria
+from bloatlab.experiments import criteria, quantities
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
@@ -23,12 +23,15 @@ class VaryingCongestion(Rfc7928):
 
     name = "rfc7928-varying-congestion"
     title = "Congestion that grows and falls"
+    question = "How long is the delay of each queue while flows come and go, and is the link still used?"
     summary = (
         "Long flows start and stop so that congestion is mild, medium, heavy and mild again, for a quarter of the run "
         "each. Does the queue adapt, and how long is its delay meanwhile?"
     )
     section = "section 8.2.5"
     parameters: ClassVar[tuple[Parameter, ...]] = common(stop="80s", warmup="5s")
+    asked = (quantities.waiting(),)
+    carried = quantities.USE
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         criteria.utilization(),
@@ -57,6 +60,9 @@ class VaryingBandwidth(Rfc7928):
 
     name = "rfc7928-varying-bandwidth"
     title = "A link with an alternating rate"
+    question = (
+        "How long is the delay of each queue when the rate falls to a tenth and returns, and what throughput is left?"
+    )
     summary = (
         "The bottleneck's rate falls to a tenth and rises again, every 20 s or every 100 ms. How long is the queue "
         "after the fall, and how much of the capacity is used after the rise? A token bucket (htb) in front of the "
@@ -78,6 +84,7 @@ class VaryingBandwidth(Rfc7928):
         rate="100Mbit/s",
     )  # fmt: skip
     own_axes: ClassVar[Mapping[str, Any]] = {"period": ["20s", "100ms"]}
+    asked = (quantities.waiting(percentile=99),)
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         criteria.goodput(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import criteria, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
@@ -22,6 +22,7 @@ class Bursts(Rfc7928):
 
     name = "rfc7928-bursts"
     title = "Bursts of pages and video frames"
+    question = "Which queue lets bursts of pages and video frames pass with little loss and delay?"
     summary = (
         "Web pages over six connections with an initial window of 10, datagrams at a constant rate, and video frames "
         "in bursts, with and without a long flow. Does the queue accept a burst?"
@@ -32,6 +33,7 @@ class Bursts(Rfc7928):
         page(),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"case": list(BURST_CASES)}
+    asked = (quantities.page(), quantities.LOSS)
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.web(group="pages"),
         *criteria.voip("cbr", title="datagrams'", group="datagrams"),
@@ -56,7 +58,8 @@ class Mix(Rfc7928):
 
     name = "rfc7928-mix"
     title = "A mix of applications"
-    summary = "A call and pages beside datagrams, adaptive video and bulk transfers, in the cases of the RFC."
+    question = "Which queue serves calls and pages best beside transfers and video?"
+    summary = "A call and pages beside datagrams, adaptive video and bulk transfers, in the five mixes of the RFC."
     section = "section 9.1"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
         case(
@@ -67,6 +70,7 @@ class Mix(Rfc7928):
         page(),
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"case": list(MIX_CASES)}
+    asked = (quantities.call(), quantities.page())
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.voip(group="call"),
         *criteria.web(group="pages"),
@@ -94,6 +98,7 @@ class Bidirectional(Rfc7928):
 
     name = "rfc7928-bidirectional"
     title = "Traffic both ways"
+    question = "What do long flows in both directions cost each other, and which queue helps?"
     summary = (
         "Long flows and a call in each direction over links with the same queue. ACKs of one direction wait behind the "
         "data of the other."
@@ -109,6 +114,8 @@ class Bidirectional(Rfc7928):
         ),
     )  # fmt: skip
     own_axes: ClassVar[Mapping[str, Any]] = {"up": ["1Mbit/s", "10Mbit/s"]}
+    asked = (quantities.waiting(), quantities.goodput(), quantities.goodput("up", "goodput on the way back"))
+    carried = None
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         *criteria.delay("up", title="queueing delay on the way back", group="delay upwards"),

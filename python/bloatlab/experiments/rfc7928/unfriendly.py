@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import criteria, shared
+from bloatlab.experiments import answering, criteria, quantities, shared
+from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.rfc7928.base import Rfc7928, bulk, common
@@ -17,6 +18,7 @@ class Aggressive(Rfc7928):
 
     name = "rfc7928-aggressive"
     title = "An aggressive flow beside a friendly one"
+    question = "What share does each queue leave to a NewReno flow beside a more aggressive flow?"
     summary = (
         "A flow that grows faster than NewReno shares the bottleneck with a NewReno flow. How long is the delay, and "
         "which share does each queue leave to NewReno?"
@@ -37,6 +39,14 @@ class Aggressive(Rfc7928):
         criteria.synchronization(),
     )
 
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        share = quantities.share("bulk_friendly", ("bulk_friendly", "bulk_aggressive"), "share of the NewReno flow")
+        ways = answering.contrast(runs.by("cca"), share) if "cca" in runs.varying else []
+        return [
+            *answering.contrast(runs.by("queue"), share, quantities.waiting()), *ways, *answering.only(runs, "queue"),
+        ]  # fmt: skip
+
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The two kinds."""
         found = [bulk(params, params["aggressive"], params["cca"], "bulk_aggressive")]
@@ -50,6 +60,7 @@ class Unresponsive(Rfc7928):
 
     name = "rfc7928-unresponsive"
     title = "A sender without congestion control"
+    question = "What is left for TCP when datagrams arrive faster than the link can send?"
     summary = (
         "Datagrams arrive faster than the link carries them, alone and beside a TCP flow. How long is the delay of the "
         "queue, and what share does TCP get?"
@@ -67,6 +78,20 @@ class Unresponsive(Rfc7928):
         criteria.utilization(group="link"),
         criteria.loss(),
     )
+
+    def answer(self, runs: Runs) -> list[str]:
+        """Answers the question from any runs."""
+        share = quantities.share("bulk", ("bulk", "udp"), "share of TCP beside the datagrams")
+        groups = runs.by("queue")
+        alone = runs.where("friendly", 0)
+        mixed = [value for value in runs.values("friendly") if value]
+        beside = runs.where("friendly", mixed[0]).by("queue") if mixed else []
+        delay = quantities.waiting("udp", " of datagrams")
+        return [
+            *answering.contrast(beside, share),
+            *answering.contrast(groups if mixed else alone.by("queue"), delay),
+            *answering.only(runs, "queue"),
+        ]
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The datagrams, and the TCP flows if there are any."""

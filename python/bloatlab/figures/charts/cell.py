@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -148,10 +148,10 @@ def _y(values: pl.Series, title: str, log: bool) -> Any:
     """The y axis; for delays it is logarithmic if the x axis is, or if they span more than a decade."""
     low, high = prepare.low(values), prepare.high(values)
     if "(ms)" not in title or low <= 0 or not (log or parts.wants_log(low, high)):
-        return alt.Y("value:Q", axis=options(title=title, format=",.6~g"), scale=options(zero=True))
+        return vl.field("value:Q", axis=options(title=title, format=",.6~g"), scale=options(zero=True))
     ticks = parts.log_ticks(low, high)
     scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
-    return alt.Y("value:Q", axis=options(title=title, format=",.6~g", values=ticks, labelOverlap=False), scale=scale)
+    return vl.field("value:Q", axis=options(title=title, format=",.6~g", values=ticks, labelOverlap=False), scale=scale)
 
 
 def _curves(
@@ -166,14 +166,14 @@ def _curves(
     ticks = sorted(set(frame["x"].to_list()))
     is_log = log and parts.wants_log(ticks[0], ticks[-1])
     scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=10)
-    x = alt.X(
+    x = vl.field(
         "x:Q",
         scale=scale,
-        axis=options(title=title, values=ticks if len(ticks) <= 9 else alt.Undefined, format=",.5~g"),
+        axis=options(title=title, values=ticks if len(ticks) <= 9 else vl.UNSET, format=",.5~g"),
     )
     legend = len(names) > 1
     colour = parts.colour(names, list(colours.values()), field="series", title=COLOURED, legend=legend, columns=columns)
-    shape = alt.Shape(
+    shape = vl.field(
         "series:N",
         scale=options(domain=names, range=shapes),
         legend=options(title=COLOURED, columns=columns) if legend else None,
@@ -191,7 +191,7 @@ def _curves(
         data = prepare.values(cells)
         y = _y(cells["value"], name, is_log)
         drawn.append(
-            alt.layer(
+            vl.layer(
                 parts.drawn(data, "line").encode(x=x, y=y, color=colour),
                 parts.drawn(data, "point", filled=False, size=50, strokeWidth=1.8, opacity=1).encode(
                     x=x, y=y, color=colour, shape=shape
@@ -201,5 +201,5 @@ def _curves(
             )
         )
     rows = [drawn[start : start + across] for start in range(0, len(drawn), across)]
-    joined = alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=14)
-    return themed(joined.resolve_legend(color="shared", shape="shared"))
+    joined = vl.vconcat(*(vl.hconcat(*row, spacing=14) for row in rows), spacing=14)
+    return themed(joined.resolve("legend", color="shared", shape="shared"))

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import FAINT, options, themed
 from bloatlab.store.text import readable
@@ -145,8 +145,8 @@ def _matrix(tables: network.Tables, column: str, scale: Any, legend: Any, unit: 
         _panel(pairs.filter(pl.col("place") == place), place, names, side, column, scale, legend, unit)
         for place in places
     ]
-    rows = [alt.hconcat(*panels[start : start + across], spacing=18) for start in range(0, len(panels), across)]
-    return themed(alt.vconcat(*rows, spacing=14))
+    rows = [vl.hconcat(*panels[start : start + across], spacing=18) for start in range(0, len(panels), across)]
+    return themed(vl.vconcat(*rows, spacing=14))
 
 
 def _panel(
@@ -157,15 +157,15 @@ def _panel(
     shown = pairs.drop_nulls(column).with_columns(number.cast(pl.String).alias("text"))
     axis = options(labelFontSize=min(12, max(8, side - 2)), labelOverlap=False, ticks=False, domain=False, grid=False)
     band = options(type="band", domain=names, paddingInner=0.04, paddingOuter=0)
-    x = alt.X("incumbent:N", scale=band, axis=options(**axis, title="incumbent", labelAngle=-60))
-    y = alt.Y("newcomer:N", scale=band, axis=options(**axis, title="newcomer", minExtent=10, labelPadding=3))
+    x = vl.field("incumbent:N", scale=band, axis=options(**axis, title="incumbent", labelAngle=-60))
+    y = vl.field("newcomer:N", scale=band, axis=options(**axis, title="newcomer", minExtent=10, labelPadding=3))
     rows = prepare.values(shown.select(*ROLES, column, "text", "dark"))
     layers = [
         parts.drawn(rows, "rect", stroke=FAINT, strokeWidth=0.3).encode(
-            x=x, y=y, color=alt.Color(f"{column}:Q", scale=scale, legend=legend)
+            x=x, y=y, color=vl.field(f"{column}:Q", scale=scale, legend=legend)
         )
     ]
     if side >= ROOM_FOR_NUMBERS:
         numbers = parts.drawn(rows, "text", fontSize=9)
-        layers.append(numbers.encode(x=x, y=y, text=alt.Text("text:N"), color=parts.on_shade()))
-    return alt.layer(*layers, width=size, height=size, title=options(text=place) if place else alt.Undefined)
+        layers.append(numbers.encode(x=x, y=y, text=vl.field("text:N"), color=parts.on_shade()))
+    return vl.layer(*layers, width=size, height=size, title=options(text=place) if place else vl.UNSET)

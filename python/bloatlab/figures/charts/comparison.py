@@ -2,16 +2,16 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
-PANELS = ("throughput_mbps", "srtt_ms", "delay_ms", "retransmissions", "utilization")
+PANELS = ("throughput_mbps", "srtt_ms", "delay_ms", "ping_p95_ms", "retransmissions", "utilization")
 
 
 def _note(tables: network.Tables) -> str:
@@ -47,16 +47,16 @@ def comparison(tables: network.Tables, *, width: int) -> Any:
         frame = frame.filter(pl.col(axis.name) == axis.values[0])
     shown = [name for name in PANELS if prepare.has_values(frame, name)]
     # Utilisation adds nothing to throughput unless the rate varies.
-    if len(shown) == 5:
+    if {"throughput_mbps", "utilization"} <= set(shown):
         shown.remove("utilization" if frame["throughput_mbps"].null_count() < frame.height else "throughput_mbps")
-    colours = palette.assign(swept.frame["series"].unique(maintain_order=True).sort())
+    colours = palette.assign(swept.frame["series"].unique(maintain_order=True))
     names = list(colours)
     across = 1 if width < NARROW else 2
     wide = plot_width(width, across)
     panels = [_panel(frame, swept, name, colours, wide, parts.legend_columns(names, width - 70)) for name in shown]
     rows = [panels[start : start + across] for start in range(0, len(panels), across)]
-    joined = alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=14)
-    return themed(joined.resolve_legend(color="shared", shape="shared"))
+    joined = vl.vconcat(*(vl.hconcat(*row, spacing=14) for row in rows), spacing=14)
+    return themed(joined.resolve("legend", color="shared", shape="shared"))
 
 
 def held(tables: network.Tables) -> list[tuple[str, str, int]]:
@@ -88,39 +88,48 @@ def _panel(
     names = list(colours)
     x = _x(axis, numeric, names, swept.coloured_by)
     title = sweep.METRICS[metric]
-    y = alt.Y("mean:Q", axis=options(title=title), scale=options(zero=True))
+    y = vl.field("mean:Q", axis=options(title=title), scale=options(zero=True))
     legend = axis is not None and len(names) > 1
     colour = parts.colour(
         names, list(colours.values()), field="series", title=swept.coloured_by, legend=legend, columns=columns
     )
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
-    shape = alt.Shape(
+    shape = vl.field(
         "series:N",
         scale=options(domain=names, range=shapes),
         legend=options(title=swept.coloured_by, columns=columns) if legend else None,
     )
-    data = prepare.values(cells.select("series", "x", "mean", "low", "high").sort("series", "x"))
+    data = prepare.values(cells.select("series", "x", "mean", "low", "high", "runs"))
+    tip = [
+        vl.field("series:N", title=swept.coloured_by or "runs"),
+        *([vl.field("x:Q" if numeric else "x:N", title=axis.title)] if axis else []),
+        vl.field("mean:Q", title=title),
+        *([vl.field("low:Q", title="lowest"), vl.field("high:Q", title="highest")] if swept.replications > 1 else []),
+        vl.field("runs:Q"),
+    ]
     layers = []
     if swept.replications > 1:
         layers.append(
             parts.drawn(data, "rule", opacity=0.5, strokeWidth=2).encode(
-                x=x, y=alt.Y("low:Q", axis=options(title=title)), y2=alt.Y2("high:Q"), color=colour
+                x=x, y=vl.field("low:Q", axis=options(title=title)), y2=vl.field("high:Q"), color=colour
             )
         )
     if numeric:
         layers.append(parts.drawn(data, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour))
     layers.append(
-        parts.drawn(data, "point", filled=True, size=50, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
+        parts.drawn(data, "point", filled=True, size=50, opacity=1).encode(
+            x=x, y=y, color=colour, shape=shape, tooltip=tip
+        )
     )
-    return alt.layer(*layers, width=width, height=HEIGHT)
+    return vl.layer(*layers, width=width, height=HEIGHT)
 
 
 def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: str | None) -> Any:
     if axis is None:
-        return alt.X("x:N", sort=names, axis=options(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
+        return vl.field("x:N", sort=names, axis=options(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
     if not numeric:
-        return alt.X("x:N", sort=axis.values, axis=options(title=axis.title, labelAngle=-30, labelLimit=110))
+        return vl.field("x:N", sort=axis.values, axis=options(title=axis.title, labelAngle=-30, labelLimit=110))
     log = parts.wants_log(axis.numbers[0], axis.numbers[-1], 7)
     scale = options(type="log" if log else "linear", zero=False, nice=False, padding=10)
-    ticks = axis.numbers if len(axis.numbers) <= 9 else alt.Undefined
-    return alt.X("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=".6~g"))
+    ticks = axis.numbers if len(axis.numbers) <= 9 else vl.UNSET
+    return vl.field("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=".6~g"))

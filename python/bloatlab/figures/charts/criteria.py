@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, themed
 
@@ -43,7 +43,7 @@ def criteria(tables: network.Tables, *, width: int) -> Any:
         for index, name in enumerate(contenders.singles(ranking))
     ]
     rows = [panels[start : start + across] for start in range(0, len(panels), across)]
-    return themed(alt.vconcat(*(alt.hconcat(*row, spacing=VALUES) for row in rows), spacing=16))
+    return themed(vl.vconcat(*(vl.hconcat(*row, spacing=VALUES) for row in rows), spacing=16))
 
 
 def _panel(found: pl.DataFrame, names: list[str], width: int, *, named: bool) -> Any:
@@ -56,9 +56,9 @@ def _panel(found: pl.DataFrame, names: list[str], width: int, *, named: bool) ->
     )  # fmt: skip
     data = prepare.values(shown)
     axis = options(title=None, labelLimit=NAMES + 60, minExtent=NAMES) if named else None
-    y = alt.Y("contender:N", sort=names, scale=options(domain=names), axis=axis)
+    y = vl.field("contender:N", sort=names, scale=options(domain=names), axis=axis)
     better = f", {found['better'][0]} is better"
-    x = alt.X(
+    x = vl.field(
         "value:Q",
         axis=options(
             title=f"{found['title'][0]}{unit}{better}", tickCount=3, grid=True, format=".3~g", labelFlush=True
@@ -67,11 +67,11 @@ def _panel(found: pl.DataFrame, names: list[str], width: int, *, named: bool) ->
     )
     tints = contenders.colours(names)
     colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
-    opacity = alt.Opacity("best:N", scale=options(domain=[True, False], range=[1, 0.45]), legend=None)
-    return alt.layer(
+    opacity = vl.field("best:N", scale=options(domain=[True, False], range=[1, 0.45]), legend=None)
+    return vl.layer(
         parts.drawn(data, "bar", height=10).encode(x=x, y=y, color=colour, opacity=opacity),
         parts.drawn(data, "text", align="left", baseline="middle", dx=4, color=INK, fontSize=11).encode(
-            x=alt.X("value:Q"), y=y, text=alt.Text("text:N")
+            x=vl.field("value:Q"), y=y, text=vl.field("text:N")
         ),
         width=width,
         height=ROW * len(names),

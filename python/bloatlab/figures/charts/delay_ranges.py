@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, plot_width, themed
 
@@ -42,7 +42,7 @@ def delay_ranges(tables: network.Tables, *, width: int) -> Any:
     wide = plot_width(width - across * (NAMES - 40), across)
     panels = [_panel(ranking, stem, names, wide) for stem in stems]
     rows = [panels[start : start + across] for start in range(0, len(panels), across)]
-    return themed(alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=16))
+    return themed(vl.vconcat(*(vl.hconcat(*row, spacing=14) for row in rows), spacing=16))
 
 
 def _panel(ranking: pl.DataFrame, stem: str, names: list[str], width: int) -> Any:
@@ -56,17 +56,17 @@ def _panel(ranking: pl.DataFrame, stem: str, names: list[str], width: int) -> An
     log = positive and parts.wants_log(prepare.low(wide["p50"]), prepare.high(wide["p99"]))
     axis = options(title=f"{title} ({found['unit'][0]})", tickCount=5, grid=True, format=".6~g")
     scale = options(type="log" if log else "linear", zero=not log, nice=not log, padding=8 if log else 0)
-    y = alt.Y("contender:N", sort=names, axis=options(title=None, labelLimit=NAMES + 60, minExtent=NAMES))
+    y = vl.field("contender:N", sort=names, axis=options(title=None, labelLimit=NAMES + 60, minExtent=NAMES))
     tints = contenders.colours(names)
     colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
 
     def x(field: str) -> Any:
-        return alt.X(f"{field}:Q", axis=axis, scale=scale)
+        return vl.field(f"{field}:Q", axis=axis, scale=scale)
 
-    return alt.layer(
-        parts.drawn(data, "rule", strokeWidth=1.5).encode(x=x("p95"), x2=alt.X2("p99:Q"), y=y, color=colour),
+    return vl.layer(
+        parts.drawn(data, "rule", strokeWidth=1.5).encode(x=x("p95"), x2=vl.field("p99:Q"), y=y, color=colour),
         parts.drawn(data, "rule", strokeWidth=7, opacity=0.55).encode(
-            x=x("p50"), x2=alt.X2("p95:Q"), y=y, color=colour
+            x=x("p50"), x2=vl.field("p95:Q"), y=y, color=colour
         ),
         parts.drawn(data, "tick", thickness=2, size=10).encode(x=x("p99"), y=y, color=colour),
         parts.drawn(data, "point", filled=True, size=46, opacity=1, color=INK).encode(x=x("p50"), y=y),

@@ -2,15 +2,17 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures import contenders, network, palette, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 320
 MARKS = 1500
+NAMED = 16
+"""Largest number of points of a sweep whose values are written beside the marks."""
 
 
 @as_figure(
@@ -37,13 +39,13 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     """
     swept = sweep.read(tables)
     frame = swept.frame.drop_nulls(["delay_ms", "throughput_mbps"])
-    colours = palette.assign(swept.frame["series"].unique(maintain_order=True).sort())
+    colours = palette.assign(swept.frame["series"].unique(maintain_order=True))
     names = list(colours)
     wide = plot_width(width)
     columns = parts.legend_columns(names, wide)
     colour = parts.colour(names, list(colours.values()), field="series", title=swept.coloured_by, columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
-    shape = alt.Shape(
+    shape = vl.field(
         "series:N",
         scale=options(domain=names, range=shapes),
         legend=options(title=swept.coloured_by, columns=columns) if len(names) > 1 else None,
@@ -53,45 +55,74 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
         prepare.low(frame["delay_ms"]),
         prepare.maximum(frame["delay_ms"], frame["delay_p95_ms"]),
     )
-    scale = options(type="log" if log else "linear", reverse=True, zero=False, nice=not log, padding=20)
+    across = contenders.Axis.over(
+        pl.concat([frame["delay_ms"], frame["delay_p95_ms"].drop_nulls()]), wide, log=log, reverse=True
+    )
+    scale = options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False)
     axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format=".6~g")
-    x = alt.X("delay_ms:Q", scale=scale, axis=axis)
+    x = vl.field("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]
     low, high = prepare.low(rates), prepare.high(rates) or 1.0
     # Points need no zero on the axis, but the axis spans at least a fifth of the values.
     bottom = 0.98 * min(low, 0.8 * high) if low > 0.5 * high else 0.0
-    y = alt.Y(
+    down = contenders.Axis(bottom, 1.03 * high, HEIGHT, reverse=True)
+    y = vl.field(
         "throughput_mbps:Q",
         axis=options(title="throughput of all flows (Mbit/s)", tickCount=6),
-        scale=options(domain=[bottom, 1.03 * high], zero=False, nice=False),
+        scale=options(domain=down.domain, zero=False, nice=False),
     )
     crowded = swept.replications >= 3
-    shown = prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps"), MARKS)
+    told, tip = sweep.tip(swept)
+    shown = prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps", *told), MARKS)
+    tip += [
+        vl.field("delay_ms:Q", title="queueing delay (ms)"),
+        vl.field("throughput_mbps:Q", title="throughput (Mbit/s)"),
+    ]
     layers = []
     if not crowded and prepare.has_values(frame, "delay_p95_ms") and frame.height <= 60:
         layers.append(
             parts.drawn(prepare.values(shown.drop_nulls("delay_p95_ms")), "rule", strokeWidth=1.5, opacity=0.5).encode(
-                x=x, x2=alt.X2("delay_p95_ms:Q"), y=y, color=colour
+                x=x, x2=vl.field("delay_p95_ms:Q"), y=y, color=colour
             )
         )
     outlines = _outlines(frame, swept, log) if crowded else []
     if outlines:
         layers.append(
-            parts.drawn(prepare.Rows(values=outlines), "line", strokeWidth=1.2).encode(
-                x=alt.X("x:Q", scale=scale, axis=axis),
-                y=alt.Y("y:Q"),
+            parts.drawn(vl.Rows(values=outlines), "line", strokeWidth=1.2).encode(
+                x=vl.field("x:Q", scale=scale, axis=axis),
+                y=vl.field("y:Q", scale=y["scale"]),
                 color=colour,
-                order=alt.Order("order:Q"),
-                detail=alt.Detail("label:N"),
+                order=vl.field("order:Q"),
+                detail=vl.field("label:N"),
             )
         )
     size, opacity = (50, 1.0) if frame.height <= 100 else (22, 0.6)
     layers.append(
         parts.drawn(prepare.values(shown), "point", filled=True, size=size, opacity=opacity).encode(
-            x=x, y=y, color=colour, shape=shape
+            x=x, y=y, color=colour, shape=shape, tooltip=tip
         )
     )
-    return themed(alt.layer(*layers, width=wide, height=HEIGHT))
+    places = _named(frame, swept)
+    if places.height <= NAMED:
+        # The values of the sweep beside the marks, for paper and for screens without a pointer.
+        layers += contenders.named(
+            places, across, down, vl.field("x:Q", scale=scale, axis=axis), vl.field("y:Q", scale=y["scale"])
+        )
+    return themed(vl.layer(*layers, width=wide, height=HEIGHT))
+
+
+def _named(frame: pl.DataFrame, swept: sweep.Sweep) -> pl.DataFrame:
+    """`x`, `y` and `contender`: the values of the axes of each point of the sweep. The colour has its own legend."""
+    names = [axis.name for axis in swept.axes]
+    if not names:
+        return pl.DataFrame(schema={"x": pl.Float64, "y": pl.Float64, "contender": pl.String})
+    cells = frame.group_by("series", *names, maintain_order=True)
+    means = cells.agg(pl.col("delay_ms").mean().alias("x"), pl.col("throughput_mbps").mean().alias("y"))
+    return means.select(
+        "x",
+        "y",
+        pl.concat_str([pl.col(name).fill_null("default") for name in names], separator=", ").alias("contender"),
+    )
 
 
 def _outlines(frame: pl.DataFrame, swept: sweep.Sweep, log: bool) -> list[dict[str, Any]]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -69,7 +69,7 @@ def downlink(tables: network.Tables, *, width: int) -> Any:
     by_place = parts.colour(places, list(palette.PALETTE[: len(places)]), field="place")
     radio = waiting.filter(pl.col("place") == PLACES["ue"])
     panels = [
-        _panel(radio, "mbps", "radio (Mbit/s)", end, wide, alt.value(palette.PALETTE[2])),
+        _panel(radio, "mbps", "radio (Mbit/s)", end, wide, vl.value(palette.PALETTE[2])),
         _panel(waiting, "packets", "queue (packets)", end, wide, by_place, by="place", last=waits.is_empty()),
     ]
     if not waits.is_empty():
@@ -78,7 +78,7 @@ def downlink(tables: network.Tables, *, width: int) -> Any:
         shade = parts.colour(kinds, tints, field="what")
         log = parts.wants_log(prepare.low(waits["ms"]), prepare.high(waits["ms"]))
         panels.append(_panel(waits, "ms", "delay (ms)", end, wide, shade, by="what", last=True, log=log))
-    return themed(alt.vconcat(*panels, spacing=10).resolve_scale(color="independent"))
+    return themed(vl.vconcat(*panels, spacing=10).resolve("scale", color="independent"))
 
 
 def _panel(
@@ -97,8 +97,8 @@ def _panel(
     axis = options(title="time (s)" if last else None, labels=last, ticks=last, tickCount=10, format=".6~g")
     scale = options(type="log", nice=False) if log else options(zero=True)
     line = parts.drawn(prepare.values(light), "line").encode(
-        x=alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis),
-        y=alt.Y(f"{column}:Q", axis=options(title=title, format=".6~g"), scale=scale),
+        x=vl.field("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis),
+        y=vl.field(f"{column}:Q", axis=options(title=title, format=".6~g"), scale=scale),
         color=colour,
     )
     return line.properties(width=width, height=HEIGHT)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -51,14 +51,14 @@ def ecdf(tables: network.Tables, *, width: int) -> Any:
         low, high = prepare.low(curve[column]), prepare.maximum(curve[column], reference)
         right = column == "throughput_mbps"
         log = not right and parts.wants_log(reference or low, high, 20)
-        x = alt.X(
+        x = vl.field(
             f"{column}:Q",
             scale=options(type="log" if log else "linear", zero=not log, nice=True),
             axis=options(title=title, grid=True, tickCount=5),
         )
         line = parts.drawn(prepare.values(curve), "line", interpolate="step-after").encode(
             x=x,
-            y=alt.Y("share:Q", scale=options(domain=[0, 1]), axis=options(title="share of samples", format=".0%")),
+            y=vl.field("share:Q", scale=options(domain=[0, 1]), axis=options(title="share of samples", format=".0%")),
             color=parts.colour(
                 groups.labels,
                 groups.range,
@@ -69,8 +69,8 @@ def ecdf(tables: network.Tables, *, width: int) -> Any:
         layers = [line]
         if reference is not None:
             layers.extend(parts.mark_at(reference, f"{name} {parts.number(reference, unit)}", left=right))
-        panels.append(alt.layer(*layers, width=wide, height=HEIGHT))
-    joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
+        panels.append(vl.layer(*layers, width=wide, height=HEIGHT))
+    joined = vl.vconcat(*panels, spacing=14) if stacked else vl.hconcat(*panels, spacing=14)
     return themed(joined)
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -76,10 +76,10 @@ def engine_series(tables: network.Tables, *, width: int) -> Any:
         ]
         rows += [panels[start : start + across] for start in range(0, len(panels), across)]
     colour = parts.colour(engines, list(palette.in_order(engines).values()), field="engine")
-    drawn = [alt.hconcat(*(panel.draw(end, colour) for panel in row), spacing=14) for row in rows]
+    drawn = [vl.hconcat(*(panel.draw(end, colour) for panel in row), spacing=14) for row in rows]
     # Flows of a row are compared, too.
-    drawn = [row.resolve_scale(y="shared") for row in drawn]
-    return themed(alt.vconcat(*drawn, spacing=10))
+    drawn = [row.resolve("scale", y="shared") for row in drawn]
+    return themed(vl.vconcat(*drawn, spacing=10))
 
 
 class _Panel:
@@ -91,8 +91,10 @@ class _Panel:
     def draw(self, end: float, colour: Any) -> Any:
         """The panel: a thin line per run where an engine made several, and a thick line for their mean."""
         runs, means = averaged(self.series, end)
-        x = alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=options(title="time (s)", tickCount=6))
-        y = alt.Y("value:Q", axis=options(title=self.title), scale=options(zero=True))
+        x = vl.field(
+            "time_s:Q", scale=options(domain=[0, end], nice=False), axis=options(title="time (s)", tickCount=6)
+        )
+        y = vl.field("value:Q", axis=options(title=self.title), scale=options(zero=True))
         layers = [
             parts.drawn(prepare.values(runs), "line", strokeWidth=0.8, opacity=0.45).encode(
                 x=x, y=y, color=colour, detail="run_id:N"
@@ -101,7 +103,7 @@ class _Panel:
         ]
         shown = layers if not runs.is_empty() else layers[1:]
         heading = options(title=self.heading) if self.heading else {}
-        return alt.layer(*shown, width=self.width, height=HEIGHT, **heading)
+        return vl.layer(*shown, width=self.width, height=HEIGHT, **heading)
 
 
 def averaged(series: pl.DataFrame, end: float) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import limits, network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, plot_width, themed
 
@@ -59,23 +59,23 @@ def fetch_times(tables: network.Tables, *, width: int) -> Any:
         if own.is_empty():
             continue
         colour = parts.colour(names, colours, title="maxq")
-        shape = alt.Shape(
+        shape = vl.field(
             "label:N",
             scale=options(domain=names, range=[*palette.SHAPES[: len(names)]]),
             legend=options(title="maxq") if len(names) > 1 else None,
         )
-        axis = options(title=["fetch (s)", router], values=ticks or alt.Undefined, format=".6~g", **_all(ticks))
+        axis = options(title=["fetch (s)", router], values=ticks or vl.UNSET, format=".6~g", **_all(ticks))
         over_time = parts.drawn(
             prepare.values(own.filter(pl.col("run_id").is_in(firsts)).select("time_s", "value", "label")),
             "point", size=34, filled=False, strokeWidth=1.6, opacity=1,
         ).encode(
-            x=alt.X("time_s:Q", axis=options(title="complete at (s)", tickCount=8), scale=options(nice=False, zero=True)),
-            y=alt.Y("value:Q", scale=scale, axis=axis), color=colour, shape=shape,
+            x=vl.field("time_s:Q", axis=options(title="complete at (s)", tickCount=8), scale=options(nice=False, zero=True)),
+            y=vl.field("value:Q", scale=scale, axis=axis), color=colour, shape=shape,
         ).properties(width=left, height=HEIGHT)  # fmt: skip
         rows.append([over_time, _boxes(own, names, colours, scale, ticks, right)])
     if narrow:
-        return themed(alt.vconcat(*(panel for row in rows for panel in row), spacing=14))
-    return themed(alt.vconcat(*(alt.hconcat(*row, spacing=14) for row in rows), spacing=14))
+        return themed(vl.vconcat(*(panel for row in rows for panel in row), spacing=14))
+    return themed(vl.vconcat(*(vl.hconcat(*row, spacing=14) for row in rows), spacing=14))
 
 
 def summary(fetches: pl.DataFrame) -> pl.DataFrame:
@@ -116,20 +116,20 @@ def _boxes(
     fetches: pl.DataFrame, names: list[str], colours: list[str], scale: Any, ticks: list[float], width: int
 ) -> Any:
     data = prepare.values(summary(fetches))
-    x = alt.X("label:N", sort=names, axis=options(title="maxq", labelAngle=0), scale=options(paddingInner=0.3))
+    x = vl.field("label:N", sort=names, axis=options(title="maxq", labelAngle=0), scale=options(paddingInner=0.3))
     colour = parts.colour(names, colours, legend=False)
-    axis = options(title=None, values=ticks or alt.Undefined, format=".6~g", **_all(ticks))
+    axis = options(title=None, values=ticks or vl.UNSET, format=".6~g", **_all(ticks))
 
     def y(field: str) -> Any:
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+        return vl.field(f"{field}:Q", scale=scale, axis=axis)
 
     layers = [
-        parts.drawn(data, "rule", strokeWidth=1.4).encode(x=x, y=y("low"), y2=alt.Y2("high:Q"), color=colour),
-        parts.drawn(data, "bar", size=26, opacity=0.55).encode(x=x, y=y("q1"), y2=alt.Y2("q3:Q"), color=colour),
+        parts.drawn(data, "rule", strokeWidth=1.4).encode(x=x, y=y("low"), y2=vl.field("high:Q"), color=colour),
+        parts.drawn(data, "bar", size=26, opacity=0.55).encode(x=x, y=y("q1"), y2=vl.field("q3:Q"), color=colour),
         parts.drawn(data, "tick", thickness=2, size=26, color=INK).encode(x=x, y=y("median")),
         parts.drawn(data, "rule", strokeWidth=1.2, color=INK, xOffset=22).encode(
-            x=x, y=y("under"), y2=alt.Y2("over:Q")
+            x=x, y=y("under"), y2=vl.field("over:Q")
         ),
         parts.drawn(data, "point", filled=True, size=40, opacity=1, color=INK, xOffset=22).encode(x=x, y=y("mean")),
     ]
-    return alt.layer(*layers, width=width, height=HEIGHT)
+    return vl.layer(*layers, width=width, height=HEIGHT)

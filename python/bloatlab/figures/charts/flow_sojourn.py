@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -56,12 +56,14 @@ def flow_sojourn(tables: network.Tables, *, width: int) -> Any:
             parts.drawn(
                 prepare.values(light), "line", point=options(size=25, filled=True) if light.height <= FEW else False
             ).encode(
-                x=alt.X("time_s:Q", axis=options(title="time (s)", tickCount=6), scale=options(zero=True, nice=False)),
-                y=alt.Y("sojourn_ms:Q", axis=options(title="mean sojourn (ms)"), scale=options(zero=True)),
+                x=vl.field(
+                    "time_s:Q", axis=options(title="time (s)", tickCount=6), scale=options(zero=True, nice=False)
+                ),
+                y=vl.field("sojourn_ms:Q", axis=options(title="mean sojourn (ms)"), scale=options(zero=True)),
                 color=colour,
             )
         )
-    panels = [alt.layer(*lines, width=wide, height=HEIGHT)]
+    panels = [vl.layer(*lines, width=wide, height=HEIGHT)]
     waits = histogram.of_quantity(tables, "sojourn", "flow")
     if not waits.is_empty():
         share = _shares(groups.label(waits.rename({"name": "flow"})))
@@ -69,7 +71,7 @@ def flow_sojourn(tables: network.Tables, *, width: int) -> Any:
             parts.drawn(prepare.values(share), "line", interpolate="step-after")
             .encode(
                 x=_waits(share["value"]),
-                y=alt.Y(
+                y=vl.field(
                     "share:Q",
                     scale=options(domain=[0, 1]),
                     axis=options(title="share of packets that waited at most", format=".0%"),
@@ -78,7 +80,7 @@ def flow_sojourn(tables: network.Tables, *, width: int) -> Any:
             )
             .properties(width=wide, height=HEIGHT)
         )
-    joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
+    joined = vl.vconcat(*panels, spacing=14) if stacked else vl.hconcat(*panels, spacing=14)
     return themed(joined)
 
 
@@ -86,10 +88,10 @@ def _waits(values: pl.Series) -> Any:
     """The axis of the sojourn time, logarithmic if it spans more than a decade."""
     low, high = prepare.low(values), prepare.high(values)
     if not parts.wants_log(low, high):
-        return alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True))
+        return vl.field("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True))
     ticks = parts.log_ticks(low, high)
     scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
-    return alt.X(
+    return vl.field(
         "value:Q",
         axis=options(title="sojourn (ms)", grid=True, format=",.6~g", values=ticks, labelOverlap=False),
         scale=scale,

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import FAINT, INK, WIDE, options, themed
 
 ROW = 20
@@ -37,18 +37,18 @@ def forest(tables: network.Tables, *, width: int = WIDE) -> Any:
     data = prepare.values(shown)
     most = prepare.maximum(*(found[name].abs() for name in ("effect", "low", "high"))) or 1.0
     scale = options(type="symlog", constant=STRAIGHT, domain=[-most, most], nice=False)
-    x = alt.X(
+    x = vl.field(
         "effect:Q", scale=scale,
         axis=options(title="effect size (Hedges' g), right: more in B", values=ticks(most), grid=True, format=".6~g"),
     )  # fmt: skip
-    y = alt.Y("name:N", sort=names, axis=options(title=None, labelLimit=room, minExtent=room, ticks=False))
+    y = vl.field("name:N", sort=names, axis=options(title=None, labelLimit=room, minExtent=room, ticks=False))
     colour = parts.colour(["beyond noise", "within noise"], [BEYOND, WITHIN], field="verdict")
-    zero = prepare.Rows(values=[{"at": 0}])
+    zero = vl.Rows(values=[{"at": 0}])
     return themed(
-        alt.layer(
-            parts.drawn(zero, "rule", color=FAINT, strokeWidth=1).encode(x=alt.X("at:Q", scale=scale)),
+        vl.layer(
+            parts.drawn(zero, "rule", color=FAINT, strokeWidth=1).encode(x=vl.field("at:Q", scale=scale)),
             parts.drawn(data, "rule", strokeWidth=2, opacity=0.6).encode(
-                x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, color=colour
+                x=vl.field("low:Q", scale=scale), x2=vl.field("high:Q"), y=y, color=colour
             ),
             parts.drawn(data, "point", filled=True, size=55, opacity=1, stroke=INK, strokeWidth=0).encode(
                 x=x, y=y, color=colour

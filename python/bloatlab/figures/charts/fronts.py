@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from bloatlab.figures import contenders, network, palette, parts, prepare
+from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.charts.goodput_delay import axes_of, pareto
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, plot_width, themed
@@ -65,8 +65,8 @@ def fronts(tables: network.Tables, *, width: int) -> Any:
     legend = parts.legend_columns(names, width - 70)
     panels = [_panel(rows.filter(pl.col("point") == point), found, names, point, wide, legend) for point in shown]
     joined = [panels[start : start + across] for start in range(0, len(panels), across)]
-    chart = alt.vconcat(*(alt.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=14)
-    return themed(chart.resolve_legend(color="shared", shape="shared"))
+    chart = vl.vconcat(*(vl.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=14)
+    return themed(chart.resolve("legend", color="shared", shape="shared"))
 
 
 def _wide(rows: pl.DataFrame, axes: tuple[str, str]) -> pl.DataFrame:
@@ -91,49 +91,41 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
     across = contenders.Axis.over(ends, width, log=log, reverse=True)
     down = contenders.Axis.over(both["y"], HEIGHT, reverse=True)
     scale = options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False)
-    x = alt.X(
+    x = vl.field(
         "x:Q", scale=scale,
         axis=options(title=f"{units[axes[0]]['title']} (ms), less is to the right", grid=True, tickCount=6, format=".6~g"),
     )  # fmt: skip
     rate = units[axes[1]]
     title = f"{rate['title']} ({rate['unit']})" if rate["unit"] else rate["title"]
-    y = alt.Y("y:Q", scale=options(domain=down.domain, nice=False, zero=False), axis=options(title=title, tickCount=5))
-    tints = list(palette.in_order(names).values())
-    colour = parts.colour(names, tints, field="contender", columns=columns)
-    turns = [palette.SHAPES[index // len(palette.PALETTE) % len(palette.SHAPES)] for index in range(len(names))]
-    shape = alt.Shape(
-        "contender:N", scale=options(domain=names, range=turns),
-        legend=options(title=None, columns=columns) if len(names) > 1 else None,
-    )  # fmt: skip
+    y = vl.field(
+        "y:Q", scale=options(domain=down.domain, nice=False, zero=False), axis=options(title=title, tickCount=5)
+    )
+    looks = contenders.looks(names)
+    colour, shape = looks.colour(columns=columns), looks.shape(columns=columns)
     front = both.filter("front").sort("x")
-    spots = contenders.label_spots(
-        [(across.pixel(at), down.pixel(to)) for at, to in front.select("x", "y").iter_rows()],
-        front["contender"].to_list(),
-        width,
-        HEIGHT,
-    )
-    labels = front.with_columns(
-        pl.Series("x", [across.value(left) for left, _ in spots], dtype=pl.Float64),
-        pl.Series("y", [down.value(middle) for _, middle in spots], dtype=pl.Float64),
-    )
+    tip = [
+        vl.field("contender:N"),
+        vl.field("x:Q", title=x["axis"]["title"]),
+        vl.field("low:Q", title="from (ms)"),
+        vl.field("high:Q", title="to (ms)"),
+        vl.field("y:Q", title=title),
+    ]
     bars = both.drop_nulls(["low", "high"])
     layers = []
     if not bars.is_empty():
         layers.append(
             parts.drawn(prepare.values(bars), "rule", strokeWidth=1.2, opacity=0.45).encode(
-                x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, color=colour
+                x=vl.field("low:Q", scale=scale), x2=vl.field("high:Q"), y=y, color=colour
             )
         )
     layers += [
         parts.drawn(
             prepare.values(front), "line", interpolate="step-after", strokeDash=[5, 4], strokeWidth=1, color=INK
-        ).encode(x=x, y=y, order=alt.Order("x:Q")),
+        ).encode(x=x, y=y, order=vl.field("x:Q")),
         parts.drawn(prepare.values(both), "point", filled=True, size=55, opacity=1).encode(
-            x=x, y=y, color=colour, shape=shape
+            x=x, y=y, color=colour, shape=shape, tooltip=tip
         ),
-        parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
-            x=x, y=y, text=alt.Text("contender:N")
-        ),
+        *contenders.named(front, across, down, x, y),
     ]
-    heading = options(text=contenders.place(point)) if point else alt.Undefined
-    return alt.layer(*layers, width=width, height=HEIGHT, title=heading)
+    heading = options(text=contenders.place(point)) if point else vl.UNSET
+    return vl.layer(*layers, width=width, height=HEIGHT, title=heading)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, plot_width, themed
 
@@ -63,40 +63,34 @@ def goodput_delay(tables: network.Tables, *, width: int) -> Any:
     low, high = prepare.low(both["x"]), prepare.high(both["x"])
     across = contenders.Axis.over(both["x"], wide, log=parts.wants_log(low, high, 5), reverse=True)
     down = contenders.Axis.over(both["y"], HEIGHT, reverse=True)
-    spots = contenders.label_spots(
-        [(across.pixel(x), down.pixel(y)) for x, y in both.select("x", "y").iter_rows()],
-        both["contender"].to_list(),
-        wide,
-        HEIGHT,
-    )
     scale = options(type="log" if across.log else "linear", domain=across.domain, reverse=True, nice=False)
     title = f"{delay['title'][0]} (ms), less is to the right"
-    x = alt.X("x:Q", scale=scale, axis=options(title=title, grid=True, tickCount=7, format=".6~g"))
+    x = vl.field("x:Q", scale=scale, axis=options(title=title, grid=True, tickCount=7, format=".6~g"))
     unit = goodput["unit"][0]
-    y = alt.Y(
+    y = vl.field(
         "y:Q",
         scale=options(domain=down.domain, nice=False, zero=False),
         axis=options(title=f"{goodput['title'][0]} ({unit})" if unit else goodput["title"][0], tickCount=6),
     )
-    tints = contenders.colours(names)
-    colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
+    looks = contenders.looks(names)
+    columns = parts.legend_columns(names, wide)
+    look = {"color": looks.colour(columns=columns), "shape": looks.shape(columns=columns)}
+    tip = [
+        vl.field("contender:N"),
+        vl.field("x:Q", title=x["axis"]["title"]),
+        vl.field("y:Q", title=y["axis"]["title"]),
+    ]
     front = prepare.values(both.filter("front").sort("x"))
-    labels = both.with_columns(
-        pl.Series("x", [across.value(left) for left, _ in spots]),
-        pl.Series("y", [down.value(middle) for _, middle in spots]),
-    )
     kept = prepare.values(both.filter("front"))
     beaten = prepare.values(both.filter(~pl.col("front")))
     return themed(
-        alt.layer(
+        vl.layer(
             parts.drawn(front, "line", interpolate="step-after", strokeDash=[5, 4], strokeWidth=1, color=INK).encode(
-                x=x, y=y, order=alt.Order("x:Q")
+                x=x, y=y, order=vl.field("x:Q")
             ),
-            parts.drawn(kept, "point", filled=True, size=90, opacity=1).encode(x=x, y=y, color=colour),
-            parts.drawn(beaten, "point", filled=False, size=70, strokeWidth=2).encode(x=x, y=y, color=colour),
-            parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
-                x=x, y=y, text=alt.Text("contender:N")
-            ),
+            parts.drawn(kept, "point", filled=True, size=90, opacity=1).encode(x=x, y=y, tooltip=tip, **look),
+            parts.drawn(beaten, "point", filled=False, size=70, strokeWidth=2).encode(x=x, y=y, tooltip=tip, **look),
+            *contenders.named(both, across, down, x, y),
             width=wide,
             height=HEIGHT,
         )

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
-from bloatlab.figures import contenders, network, palette, parts, prepare
+from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
-from bloatlab.figures.theme import INK, options, plot_width, themed
+from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 300
 NARROW = 560
@@ -68,12 +68,14 @@ def goodput_ellipses(tables: network.Tables, *, width: int) -> Any:
     # Two panels side by side have room for this number of names.
     across = 1 if width < NARROW or len(shown) == 1 or len(names) > NAMES else 2
     wide = plot_width(width, across) - LABELS
-    panels = [_panel(rows.filter(pl.col("point") == point), names, point, wide) for point in shown]
+    columns = parts.legend_columns(names, width - 70)
+    panels = [_panel(rows.filter(pl.col("point") == point), names, point, wide, columns) for point in shown]
     joined = [panels[start : start + across] for start in range(0, len(panels), across)]
-    return themed(alt.vconcat(*(alt.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=16))
+    stacked = vl.vconcat(*(vl.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=16)
+    return themed(stacked.resolve("legend", color="shared", shape="shared"))
 
 
-def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
+def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int, columns: int) -> Any:
     means = rows.group_by("contender", maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
     log = prepare.low(means["x"]) > 0 and parts.wants_log(prepare.low(means["x"]), prepare.high(means["x"]), 5)
     outlines = []
@@ -83,41 +85,38 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int) -> Any:
     curves = pl.DataFrame(outlines, schema={"x": pl.Float64, "y": pl.Float64, "order": pl.Int64, "label": pl.String})
     across = contenders.Axis.over(pl.concat([means["x"], curves["x"]]), width, log=log, reverse=True)
     down = contenders.Axis.over(pl.concat([means["y"], curves["y"]]), HEIGHT, reverse=True)
-    spots = contenders.label_spots(
-        [(across.pixel(x), down.pixel(y)) for x, y in means.select("x", "y").iter_rows()],
-        means["contender"].to_list(),
-        width,
-        HEIGHT,
-    )
-    labels = means.with_columns(
-        pl.Series("x", [across.value(left) for left, _ in spots]),
-        pl.Series("y", [down.value(middle) for _, middle in spots]),
-    )
-    x = alt.X(
+    x = vl.field(
         "x:Q",
         scale=options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False),
         axis=options(title="mean queueing delay (ms), less is to the right", grid=True, tickCount=6, format=".6~g"),
     )
-    y = alt.Y(
+    y = vl.field(
         "y:Q",
         scale=options(domain=down.domain, nice=False, zero=False),
         axis=options(title="goodput of a flow (Mbit/s)", tickCount=6),
     )
-    # Marks have names beside them, so colours may repeat.
-    tints = contenders.colours(names) if len(names) <= len(palette.PALETTE) else palette.in_order(names)
-    colour = parts.colour(names, list(tints.values()), field="contender", legend=False)
+    looks = contenders.looks(names)
+    colour = looks.colour(columns=columns)
     layers = []
     if outlines:
         layers.append(
             parts.drawn(
                 prepare.values(curves.rename({"label": "contender"})), "line", strokeWidth=1.2, clip=True
-            ).encode(x=x, y=y, color=colour, order=alt.Order("order:Q"))
+            ).encode(x=x, y=y, stroke=looks.stroke(), order=vl.field("order:Q"), strokeDash=looks.dash())
         )
     layers += [
-        parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour),
-        parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
-            x=x, y=y, text=alt.Text("contender:N")
+        parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(
+            x=x, y=y, color=colour, shape=looks.shape(columns=columns), tooltip=_tip()
         ),
+        *contenders.named(means, across, down, x, y),
     ]
-    title = options(text=point) if point else alt.Undefined
-    return alt.layer(*layers, width=width, height=HEIGHT, title=title)
+    title = options(text=point) if point else vl.UNSET
+    return vl.layer(*layers, width=width, height=HEIGHT, title=title)
+
+
+def _tip() -> list[dict[str, Any]]:
+    return [
+        vl.field("contender:N"),
+        vl.field("x:Q", title="mean queueing delay (ms)"),
+        vl.field("y:Q", title="goodput of a flow (Mbit/s)"),
+    ]

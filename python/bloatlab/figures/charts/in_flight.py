@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, options, plot_width, themed
 
@@ -58,20 +58,20 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
     panels = []
     for index, (column, title) in enumerate((("srtt_ms", "sRTT (ms)"), ("throughput_mbps", "throughput (Mbit/s)"))):
         last = index == 1
-        x = alt.X(
+        x = vl.field(
             "w:Q",
             scale=options(domain=[0, right], nice=False),
             axis=options(title="in flight, all flows (segments)" if last else None, labels=last, ticks=last),
         )
         ideal = _ideal(path, right, column)
         top = 1.12 * (prepare.maximum(together[column], *(row[column] for row in ideal)) or 1.0)
-        y = alt.Y(f"{column}:Q", scale=options(domain=[0, top], nice=False), axis=options(title=title))
+        y = vl.field(f"{column}:Q", scale=options(domain=[0, top], nice=False), axis=options(title=title))
         layers = []
         if ideal:
             at_bdp = ideal[1]
-            line = parts.drawn(prepare.Rows(values=ideal), "line", color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
+            line = parts.drawn(vl.Rows(values=ideal), "line", color=NEUTRAL, strokeDash=[5, 4], strokeWidth=1.5)
             layers.append(line.encode(x=x, y=y))
-            layers.append(parts.drawn(prepare.Rows(values=[at_bdp]), "rule", color=NEUTRAL, strokeWidth=1).encode(x=x))
+            layers.append(parts.drawn(vl.Rows(values=[at_bdp]), "rule", color=NEUTRAL, strokeWidth=1).encode(x=x))
         layers.append(
             parts.drawn(prepare.values(dots.select("w", column), 3), "circle", size=12, opacity=0.35, color=dot).encode(
                 x=x, y=y
@@ -80,7 +80,7 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
         marks = [{**mean.row(0, named=True), "point": "mean"}]
         if ideal:
             marks.append({**ideal[1], "point": "operating point (BDP)"})
-        shape = alt.Shape(
+        shape = vl.field(
             "point:N",
             scale=options(domain=["mean", "operating point (BDP)"], range=["diamond", STAR]),
             legend=None
@@ -99,8 +99,8 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
                 color=INK,
             ).encode(x=x, y=y, shape=shape)
         )
-        panels.append(alt.layer(*layers, width=wide, height=HEIGHT))
-    return themed(alt.vconcat(*panels, spacing=10))
+        panels.append(vl.layer(*layers, width=wide, height=HEIGHT))
+    return themed(vl.vconcat(*panels, spacing=10))
 
 
 def _ideal(path: network.Path, right: float, column: str) -> list[dict[str, float]]:

@@ -3,11 +3,11 @@
 from statistics import linear_regression
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING, base_ms, frame_ms
 from bloatlab.figures import limits, network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 
@@ -62,8 +62,8 @@ def limit_rtt(tables: network.Tables, *, width: int) -> Any:
     wide = plot_width(width, across)
     high = 1.08 * prepare.high(points["value"])
     panels = [_panel(points, runs.filter(pl.col("router") == name), name, wide, high) for name in names]
-    joined = alt.vconcat(*panels, spacing=14) if across == 1 else alt.hconcat(*panels, spacing=14)
-    return themed(joined.resolve_legend(color="shared", shape="shared"))
+    joined = vl.vconcat(*panels, spacing=14) if across == 1 else vl.hconcat(*panels, spacing=14)
+    return themed(joined.resolve("legend", color="shared", shape="shared"))
 
 
 def _panel(points: pl.DataFrame, runs: pl.DataFrame, name: str, width: int, high: float) -> Any:
@@ -72,17 +72,15 @@ def _panel(points: pl.DataFrame, runs: pl.DataFrame, name: str, width: int, high
     slope = frame_ms(str(runs["rate"][0])) * int(runs["segments"][0])
     base = base_ms(str(runs["delay"][0]))
     theory = pl.DataFrame({"limit": [0.0, float(end)], "value": [base, base + slope * end]})
-    x = alt.X(
+    x = vl.field(
         "limit:Q", axis=options(title="maxq (buffers)", tickCount=6), scale=options(domain=[0, 1.03 * end], nice=False)
     )
-    y = alt.Y(
+    y = vl.field(
         "value:Q", axis=options(title="RTT (ms)"), scale=options(domain=[0, max(high, base + slope * end)], nice=False)
     )
     kinds = [LARGEST, MEDIAN]
     colour = parts.colour(kinds, list(palette.in_order(kinds).values()), field="kind")
-    shape = alt.Shape(
-        "kind:N", scale=options(domain=kinds, range=["triangle-up", "circle"]), legend=options(title=None)
-    )
+    shape = vl.field("kind:N", scale=options(domain=kinds, range=["triangle-up", "circle"]), legend=options(title=None))
     lines, words = [], [f"full buffers: {slope:.3f} ms each"]
     for kind in kinds:
         found = fit(own.filter(pl.col("kind") == kind))
@@ -98,4 +96,4 @@ def _panel(points: pl.DataFrame, runs: pl.DataFrame, name: str, width: int, high
             x=x, y=y, color=colour, shape=shape
         ),
     ]
-    return alt.layer(*layers, width=width, height=HEIGHT, title=options(text=[name, *words], fontSize=12))
+    return vl.layer(*layers, width=width, height=HEIGHT, title=options(text=[name, *words], fontSize=12))

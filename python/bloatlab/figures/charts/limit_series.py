@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING
 from bloatlab.figures import limits, network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, themed
 
@@ -61,12 +61,12 @@ def limit_series(tables: network.Tables, *, width: int) -> Any:
             first, last = place % across == 0, row == len(rows) - 1
             heading = f"maxq {size}" if row == 0 else None
             line = parts.drawn(prepare.values(light), "line", strokeWidth=1.1).encode(
-                x=alt.X(
+                x=vl.field(
                     "time_s:Q",
                     scale=options(domain=[0, end], nice=False),
                     axis=options(title="time (s)" if last else None, labels=last, ticks=last, domain=last, tickCount=6),
                 ),
-                y=alt.Y(
+                y=vl.field(
                     "value:Q",
                     scale=options(domain=[0, 1.05 * (prepare.maximum(series["value"]) or 1.0)], nice=False),
                     axis=options(title=title if first else None, labels=first, minExtent=38 if first else 0),
@@ -78,7 +78,7 @@ def limit_series(tables: network.Tables, *, width: int) -> Any:
         blocks.append(panels)
     aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="flush", align="each")
     if across == 1:
-        stacked = [alt.concat(*panels, columns=1, **aligned) for panels in blocks]
-        return themed(alt.vconcat(*stacked, spacing=APART))
+        stacked = [vl.concat(*panels, columns=1, **aligned) for panels in blocks]
+        return themed(vl.vconcat(*stacked, spacing=APART))
     cells = [panel for row in zip(*blocks, strict=True) for panel in row]
-    return themed(alt.concat(*cells, columns=across, **aligned))
+    return themed(vl.concat(*cells, columns=across, **aligned))

@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import HALF, INK, STAR, options, plot_width, themed
 
@@ -72,13 +72,13 @@ def operating_point(tables: network.Tables, *, width: int) -> Any:
             prepare.sample(part, SAMPLES // len(groups.labels)) for part in series.drop("flow").partition_by("label")
         )
     )
-    x = alt.X(
+    x = vl.field(
         "x:Q",
         scale=options(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=12),
         axis=options(title="sRTT (ms), less is to the right", tickCount=6, grid=True),
     )
     top = prepare.maximum(capacity, joint["y"], dots["y"]) or 1.0
-    y = alt.Y(
+    y = vl.field(
         "y:Q",
         scale=options(domain=[0, top * 1.08], nice=False),
         axis=options(title=f"throughput{' of a flow' if groups.grouped else ''} (Mbit/s)"),
@@ -98,8 +98,8 @@ def operating_point(tables: network.Tables, *, width: int) -> Any:
         outlines.extend(parts.outline(parts.ellipse(of["x"], of["y"], log), label))
     if outlines:
         layers.append(
-            parts.drawn(prepare.Rows(values=outlines), "line", strokeWidth=1.2, clip=True).encode(
-                x=x, y=y, color=colour, order=alt.Order("order:Q")
+            parts.drawn(vl.Rows(values=outlines), "line", strokeWidth=1.2, clip=True).encode(
+                x=x, y=y, color=colour, order=vl.field("order:Q")
             )
         )
 
@@ -118,12 +118,12 @@ def operating_point(tables: network.Tables, *, width: int) -> Any:
     shown = [row["point"] for row in [*points[:1], *marks]]
     if points:
         layers.append(_points(points, kinds, shown, x, y, colour))
-    layers.append(_points(marks, kinds, shown, x, y, alt.value(INK)))
-    return themed(alt.layer(*layers, width=wide, height=HEIGHT))
+    layers.append(_points(marks, kinds, shown, x, y, vl.value(INK)))
+    return themed(vl.layer(*layers, width=wide, height=HEIGHT))
 
 
 def _points(rows: list[dict[str, Any]], kinds: dict[str, str], shown: list[str], x: Any, y: Any, colour: Any) -> Any:
-    shape = alt.Shape(
+    shape = vl.field(
         "point:N",
         scale=options(domain=shown, range=[kinds[kind] for kind in shown]),
         legend=options(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110),

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import INK, STAR, WIDE, options, plot_width, themed
 
 HEIGHT = 360
@@ -29,14 +29,14 @@ def pareto(tables: network.Tables, *, width: int = WIDE) -> Any:
     wide = plot_width(width) - 10
     # Pixels count from the left and from the top, so a better trial has a larger x and a smaller y.
     ends = [_axis(found["x"], wide, minimised[0]), _axis(found["y"], HEIGHT, not minimised[1])]
-    x = alt.X("x:Q", scale=_scale(ends[0], minimised[0]), axis=_title(titles[0], "to the right", minimised[0]))
-    y = alt.Y("y:Q", scale=_scale(ends[1], minimised[1]), axis=_title(titles[1], "up", minimised[1]))
+    x = vl.field("x:Q", scale=_scale(ends[0], minimised[0]), axis=_title(titles[0], "to the right", minimised[0]))
+    y = vl.field("y:Q", scale=_scale(ends[1], minimised[1]), axis=_title(titles[1], "up", minimised[1]))
     kinds = found["kind"].unique(maintain_order=True).sort().to_list()
     tints = palette.assign(kinds)
     columns = parts.legend_columns(kinds, wide)
     colour = parts.colour(kinds, list(tints.values()), field="kind", columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(kinds))]
-    shape = alt.Shape(
+    shape = vl.field(
         "kind:N", scale=options(domain=kinds, range=shapes),
         legend=options(title=None, columns=columns) if len(kinds) > 1 else None,
     )  # fmt: skip
@@ -53,17 +53,17 @@ def pareto(tables: network.Tables, *, width: int = WIDE) -> Any:
     mark: dict[str, Any] = {"filled": True, "opacity": 1}
     knee = prepare.values(found.filter("knee").select("x", "y"))
     return themed(
-        alt.layer(
+        vl.layer(
             parts.drawn(
                 prepare.values(front), "line", interpolate="step-after", strokeDash=[5, 4], strokeWidth=1, color=INK
-            ).encode(x=x, y=y, order=alt.Order("place:Q")),
+            ).encode(x=x, y=y, order=vl.field("place:Q")),
             parts.drawn(prepare.values(found), "point", filled=True, size=34, opacity=0.45).encode(
                 x=x, y=y, color=colour, shape=shape
             ),
             parts.drawn(prepare.values(front), "point", size=80, **mark).encode(x=x, y=y, color=colour, shape=shape),
             parts.drawn(knee, "point", size=190, shape=STAR, color=INK, **mark).encode(x=x, y=y),
             parts.drawn(prepare.values(labels), "text", align="left", baseline="middle", color=INK, fontSize=11).encode(
-                x=x, y=y, text=alt.Text("text:N")
+                x=x, y=y, text=vl.field("text:N")
             ),
             width=wide,
             height=HEIGHT,

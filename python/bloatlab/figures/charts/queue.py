@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -57,21 +57,21 @@ def queue(tables: network.Tables, *, width: int) -> Any:
         layers = [
             parts.drawn(prepare.values(light), "line", point=options(size=20) if few else False).encode(
                 x=_time(end, last),
-                y=alt.Y(f"{column}:Q", axis=options(title=title), scale=options(zero=True)),
-                color=colour if len(names) > 1 else alt.value(colours[names[0]]),
+                y=vl.field(f"{column}:Q", axis=options(title=title), scale=options(zero=True)),
+                color=colour if len(names) > 1 else vl.value(colours[names[0]]),
             )
         ]
         if column == "queue_packets":
             layers.extend(_limits(tables, names, wide, prepare.maximum(series[column]) or 0))
-        panels.append(alt.layer(*layers, width=wide, height=HEIGHT))
+        panels.append(vl.layer(*layers, width=wide, height=HEIGHT))
     if not events.is_empty():
         panels.append(_event_panel(events, end, wide))
-    return themed(alt.vconcat(*panels, spacing=10))
+    return themed(vl.vconcat(*panels, spacing=10))
 
 
 def _time(end: float, titled: bool) -> Any:
     axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format=".6~g")
-    return alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis)
+    return vl.field("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis)
 
 
 def _limits(tables: network.Tables, names: list[str], width: int, top: float) -> list[Any]:
@@ -109,13 +109,13 @@ def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
         parts.drawn(prepare.values(events), "rule", strokeWidth=2)
         .encode(
             x=_time(end, True),
-            y=alt.Y(
+            y=vl.field(
                 "packets:Q",
                 axis=options(title=title if len(kinds) == 1 else "packets", tickCount=2),
                 # One packet stays visible beside a hundred of a slow start.
                 scale=options(type="sqrt", zero=True),
             ),
-            y2=alt.datum(0),
+            y2=vl.datum(0),
             color=parts.colour(kinds, [shades[kind] for kind in kinds], field="event"),
         )
         .properties(width=width, height=60)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -46,13 +46,13 @@ def queue_distribution(tables: network.Tables, *, width: int) -> Any:
     line = (
         parts.drawn(prepare.values(tail), "line", interpolate="step-after", clip=True)
         .encode(
-            x=alt.X("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True)),
-            y=alt.Y(
+            x=vl.field("value:Q", axis=options(title="sojourn (ms)", grid=True, tickCount=6), scale=options(zero=True)),
+            y=vl.field(
                 "above:Q",
                 scale=options(type="log", domain=[decades[-1], 1]),
                 axis=options(title="share of packets that waited longer", format=".3~%", values=decades),
             ),
-            color=colour if len(names) > 1 else alt.value(colours[names[0]]),
+            color=colour if len(names) > 1 else vl.value(colours[names[0]]),
         )
         .properties(width=wide, height=HEIGHT)
     )
@@ -64,14 +64,14 @@ def queue_distribution(tables: network.Tables, *, width: int) -> Any:
         panels.append(
             parts.drawn(prepare.values(bins), "bar", opacity=0.85 if len(names) == 1 else 0.5, binSpacing=0)
             .encode(
-                x=alt.X(
+                x=vl.field(
                     "start:Q",
                     bin="binned",
                     axis=options(title="queue (packets)", tickCount=6),
                     scale=options(zero=True),
                 ),
-                x2=alt.X2("stop:Q"),
-                y=alt.Y(
+                x2=vl.field("stop:Q"),
+                y=vl.field(
                     "share:Q",
                     stack=None,
                     axis=options(title="share of time", format=".2~%"),
@@ -79,11 +79,11 @@ def queue_distribution(tables: network.Tables, *, width: int) -> Any:
                 ),
                 color=parts.colour(names, list(colours.values()), field="name", legend=False)
                 if len(names) > 1
-                else alt.value(colours[names[0]]),
+                else vl.value(colours[names[0]]),
             )
             .properties(width=wide, height=HEIGHT)
         )
-    joined = alt.vconcat(*panels, spacing=14) if stacked else alt.hconcat(*panels, spacing=14)
+    joined = vl.vconcat(*panels, spacing=14) if stacked else vl.hconcat(*panels, spacing=14)
     return themed(joined)
 
 

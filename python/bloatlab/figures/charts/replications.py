@@ -3,11 +3,11 @@
 import math
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.experiments.home_router.setup import PING
 from bloatlab.figures import limits, network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, themed
 from bloatlab.statistics.intervals import t_interval
@@ -82,20 +82,20 @@ def replications(tables: network.Tables, *, width: int) -> Any:
             own = points.filter((pl.col("router") == name) & (pl.col("limit") == size))
             cells.append(_panel(own, f"{name}, maxq {size}", colours[name], end, wide))
     aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="full", align="each")
-    return themed(alt.concat(*cells, columns=across, **aligned))
+    return themed(vl.concat(*cells, columns=across, **aligned))
 
 
 def _panel(own: pl.DataFrame, title: str, colour: str, end: float, width: int) -> Any:
     band = prepare.values(intervals(own))
     count = own["seed"].n_unique()
-    x = alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=options(title="time (s)", tickCount=6))
+    x = vl.field("time_s:Q", scale=options(domain=[0, end], nice=False), axis=options(title="time (s)", tickCount=6))
     axis = options(title="RTT (ms)", minExtent=38)
     layers = [
         parts.drawn(band, "area", color=colour, opacity=0.25).encode(
-            x=x, y=alt.Y("low:Q", axis=axis, scale=options(zero=True)), y2=alt.Y2("high:Q")
+            x=x, y=vl.field("low:Q", axis=axis, scale=options(zero=True)), y2=vl.field("high:Q")
         ),
         parts.drawn(prepare.values(own.select("time_s", "seed", "value")), "line", color=colour, strokeWidth=0.8, opacity=0.6)
-        .encode(x=x, y=alt.Y("value:Q", axis=axis), detail="seed:N"),
-        parts.drawn(band, "line", color=colour, strokeWidth=2.4).encode(x=x, y=alt.Y("mean:Q", axis=axis)),
+        .encode(x=x, y=vl.field("value:Q", axis=axis), detail="seed:N"),
+        parts.drawn(band, "line", color=colour, strokeWidth=2.4).encode(x=x, y=vl.field("mean:Q", axis=axis)),
     ]  # fmt: skip
-    return alt.layer(*layers, width=width, height=HEIGHT, title=f"{title}: {count} runs")
+    return vl.layer(*layers, width=width, height=HEIGHT, title=f"{title}: {count} runs")

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import histogram, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, plot_width, themed
 
@@ -42,11 +42,13 @@ def rtt_histogram(tables: network.Tables, *, width: int) -> Any:
         labels, [groups.colours[label] for label in labels], columns=parts.legend_columns(labels, wide)
     )
     axis = options(title="RTT (ms)", grid=True, tickCount=8)
-    x = alt.X("start:Q", axis=axis, scale=options(zero=False, nice=True))
+    x = vl.field("start:Q", axis=axis, scale=options(zero=False, nice=True))
     y_axis = options(title=f"share of samples per {parts.number(step, 'ms')}", format=".2~%")
     if len(labels) == 1:
         drawn = parts.drawn(prepare.values(bins), "bar", binSpacing=0, color=groups.colours[labels[0]]).encode(
-            x=x.bin("binned"), x2=alt.X2("stop:Q"), y=alt.Y("share:Q", axis=y_axis, scale=options(zero=True))
+            x={**x, "bin": "binned"},
+            x2=vl.field("stop:Q"),
+            y=vl.field("share:Q", axis=y_axis, scale=options(zero=True)),
         )
     else:
         drawn = parts.drawn(
@@ -55,11 +57,11 @@ def rtt_histogram(tables: network.Tables, *, width: int) -> Any:
             interpolate="step-after",
             opacity=0.15,
             line=options(opacity=1, strokeWidth=1.5),
-        ).encode(x=x, y=alt.Y("share:Q", stack=None, axis=y_axis, scale=options(zero=True)), color=colour)
+        ).encode(x=x, y=vl.field("share:Q", stack=None, axis=y_axis, scale=options(zero=True)), color=colour)
     layers = [drawn]
     if path.base_rtt_ms:
         layers.extend(parts.mark_at(path.base_rtt_ms, f"base RTT {parts.number(path.base_rtt_ms, 'ms')}"))
-    return themed(alt.layer(*layers, width=wide, height=HEIGHT))
+    return themed(vl.layer(*layers, width=wide, height=HEIGHT))
 
 
 def labelled(tables: network.Tables) -> pl.DataFrame:

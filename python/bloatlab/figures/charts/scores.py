@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, themed
 
@@ -69,22 +69,20 @@ def _places(ranking: pl.DataFrame, width: int) -> Any:
         (pl.col("rank") > 0.45 * len(names)).alias("dark"),
     )  # fmt: skip
     data = prepare.values(shown)
-    x = alt.X(
+    x = vl.field(
         "title:N", sort=experiments, scale=options(domain=experiments),
         axis=options(
             title=None, orient="top", labelAngle=-90, labelLimit=HEADS, labelPadding=6, labelAlign="left",
             ticks=False, domain=False,
         ),
     )  # fmt: skip
-    y = alt.Y(
+    y = vl.field(
         "contender:N", sort=names, scale=options(domain=names),
         axis=options(title=None, labelLimit=NAMES, minExtent=NAMES, ticks=False, domain=False),
     )  # fmt: skip
-    shade = alt.Color(
-        "rank:Q", scale=options(domain=[1, max(2, len(names))], range=["#dcebf7", "#123a63"]), legend=None
-    )
+    shade = vl.field("rank:Q", scale=options(domain=[1, max(2, len(names))], range=["#dcebf7", "#123a63"]), legend=None)
     cells = parts.drawn(data, "rect").encode(x=x, y=y, color=shade)
     numbers = parts.drawn(data, "text", fontSize=11, baseline="middle").encode(
         x=x, y=y, text="text:N", color=parts.on_shade()
     )
-    return themed(alt.layer(cells, numbers, width=width - NAMES - 30, height=ROW * len(names)))
+    return themed(vl.layer(cells, numbers, width=width - NAMES - 30, height=ROW * len(names)))

@@ -3,10 +3,10 @@
 import math
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import NEUTRAL, options, themed
 
@@ -108,10 +108,10 @@ def srtt_grid(tables: network.Tables, *, width: int) -> Any:
     # Plots are aligned for any width of their labels.
     aligned = options(spacing=options(row=DOWN, column=ACROSS), bounds="flush", align="each")
     if across == 1:
-        stacked = [alt.concat(*panels, columns=1, **aligned) for panels in blocks]
-        return themed(alt.vconcat(*stacked, spacing=APART))
+        stacked = [vl.concat(*panels, columns=1, **aligned) for panels in blocks]
+        return themed(vl.vconcat(*stacked, spacing=APART))
     cells = [panel for row in zip(*blocks, strict=True) for panel in row]
-    return themed(alt.concat(*cells, columns=across, **aligned))
+    return themed(vl.concat(*cells, columns=across, **aligned))
 
 
 class _Grid:
@@ -123,14 +123,14 @@ class _Grid:
     def time(self, titled: bool) -> Any:
         title = "time (s)" if titled else None
         axis = options(title=title, labels=titled, ticks=titled, domain=titled, tickCount=5, format=".6~g")
-        return alt.X("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
+        return vl.field("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
 
     def value(self, field: str, title: list[str], scale: Any, first: bool, ticks: list[float]) -> Any:
         axis = options(
             title=title if first else None, labels=first, values=ticks, tickCount=20, format=".6~g", labelOverlap=False,
             minExtent=38 if first else 0,
         )  # fmt: skip
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
+        return vl.field(f"{field}:Q", scale=scale, axis=axis)
 
     def rates(self, link: pl.DataFrame, column: str, first: bool) -> Any:
         """The rate of the link; a sample is the mean of the interval before it."""
@@ -154,9 +154,9 @@ class _Grid:
             pl.col("srtt_ms").median().clip(FLOOR).alias("median")
         )
         light = prepare.thin(middle, "time_s", "median", points=2 * SPANS)
-        return alt.layer(
+        return vl.layer(
             parts.drawn(prepare.values(spans(flows, self.end)), "area", opacity=0.3, color=colour).encode(
-                x=x, y=self.value("low", title, scale, first, ticks), y2=alt.Y2("high:Q")
+                x=x, y=self.value("low", title, scale, first, ticks), y2=vl.field("high:Q")
             ),
             parts.drawn(prepare.values(light), "line", color=colour, strokeWidth=1).encode(
                 x=x, y=self.value("median", title, scale, first, ticks)

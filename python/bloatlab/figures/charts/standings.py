@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.charts.goodput_delay import axes_of
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import options, themed
@@ -59,7 +59,7 @@ def standings(tables: network.Tables, *, width: int) -> Any:
         _panel(rows.filter(pl.col("criterion") == criterion), names, points, side, stacked or index == 0)
         for index, criterion in enumerate(criteria)
     ]
-    return themed((alt.vconcat if stacked else alt.hconcat)(*panels, spacing=12))
+    return themed((vl.vconcat if stacked else vl.hconcat)(*panels, spacing=12))
 
 
 def _panel(rows: pl.DataFrame, names: list[str], points: list[str], side: float, named: bool) -> Any:
@@ -73,7 +73,7 @@ def _panel(rows: pl.DataFrame, names: list[str], points: list[str], side: float,
         value.map_elements(_short, return_dtype=pl.String).alias("text"), (pl.col("shade") > 0.45).alias("dark")
     )
     data = prepare.values(found.select("contender", "point", "shade"))
-    x = alt.X(
+    x = vl.field(
         "point:N", sort=points, scale=options(domain=points),
         axis=options(
             title=None, orient="top", labelAngle=-90, labelLimit=HEADS, labelPadding=6, labelAlign="left",
@@ -81,8 +81,8 @@ def _panel(rows: pl.DataFrame, names: list[str], points: list[str], side: float,
         ),
     )  # fmt: skip
     axis = options(title=None, labelLimit=NAMES, minExtent=NAMES, ticks=False, domain=False) if named else None
-    y = alt.Y("contender:N", sort=names, scale=options(domain=names), axis=axis)
-    shade = alt.Color("shade:Q", scale=options(domain=[0, 1], range=["#dcebf7", "#123a63"]), legend=None)
+    y = vl.field("contender:N", sort=names, scale=options(domain=names), axis=axis)
+    shade = vl.field("shade:Q", scale=options(domain=[0, 1], range=["#dcebf7", "#123a63"]), legend=None)
     title = f"{rows['title'][0]} ({rows['unit'][0]})" if rows["unit"][0] else rows["title"][0]
     texts = []
     for weight, of in (("normal", ~pl.col("best")), ("bold", pl.col("best"))):
@@ -90,7 +90,7 @@ def _panel(rows: pl.DataFrame, names: list[str], points: list[str], side: float,
         numbers = parts.drawn(part, "text", fontSize=10, baseline="middle", fontWeight=weight)
         texts.append(numbers.encode(x=x, y=y, text="text:N", color=parts.on_shade()))
     cells = parts.drawn(data, "rect").encode(x=x, y=y, color=shade)
-    return alt.layer(cells, *texts, width=side * len(points), height=ROW * len(names), title=options(text=title))
+    return vl.layer(cells, *texts, width=side * len(points), height=ROW * len(names), title=options(text=title))
 
 
 def _short(value: float) -> str:

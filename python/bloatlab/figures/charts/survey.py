@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.experiments.aqm_survey.measures import MEASURES, TITLES
@@ -12,6 +11,7 @@ from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIO, SLI
 from bloatlab.experiments.aqm_survey.scores import CRITERIA, scores
 from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
 from bloatlab.figures import network, palette, parts, prepare, survey
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, plot_width, themed
 
@@ -132,30 +132,30 @@ def _lines(
     ticks = sorted(set(frame["x"].to_list()))
     is_log = axis == "cap" and bool(ticks) and parts.wants_log(ticks[0], ticks[-1])
     scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=8)
-    x = alt.X("x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=".6~g", labelSeparation=2))
-    y = alt.Y(
+    x = vl.field("x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=".6~g", labelSeparation=2))
+    y = vl.field(
         "value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False, zero=False)
     )
     columns = parts.legend_columns(names, width - 70)
     colour = parts.colour(names, list(_colours(names).values()), field="series", columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     legend = options(title=None, columns=columns) if len(names) > 1 else None
-    shape = alt.Shape("series:N", scale=options(domain=names, range=shapes), legend=legend)
-    none: Any = alt.Undefined
+    shape = vl.field("series:N", scale=options(domain=names, range=shapes), legend=legend)
     layers = (
-        parts.drawn(none, "rule", strokeWidth=4, opacity=0.25).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
-        parts.drawn(none, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour),
-        parts.drawn(none, "point", filled=False, size=26, strokeWidth=1.4, opacity=1).encode(
+        parts.drawn(vl.UNSET, "rule", strokeWidth=4, opacity=0.25).encode(
+            x=x, y=vl.field("low:Q"), y2="high:Q", color=colour
+        ),
+        parts.drawn(vl.UNSET, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour),
+        parts.drawn(vl.UNSET, "point", filled=False, size=26, strokeWidth=1.4, opacity=1).encode(
             x=x, y=y, color=colour, shape=shape
         ),
     )
     size: dict[str, Any] = {"width": plot_width(width, across), "height": HEIGHT}
     if len(ccps) == 1:
-        return alt.layer(*layers, data=prepare.values(cells), title=options(text=_title(name), fontSize=12), **size)
-    facet = alt.Facet("ccp:N", sort=ccps, title=None, header=options(labelAnchor="start", labelPadding=2))
-    chart = alt.layer(*layers, **size).facet(facet=facet, data=prepare.values(cells), columns=across, spacing=14)
-    chart.title = options(text=_title(name), fontSize=12)
-    return chart
+        return vl.layer(*layers, data=prepare.values(cells), title=options(text=_title(name), fontSize=12), **size)
+    facet = vl.field("ccp:N", sort=ccps, title=None, header=options(labelAnchor="start", labelPadding=2))
+    chart = vl.layer(*layers, **size).facet(facet=facet, data=prepare.values(cells), columns=across, spacing=14)
+    return chart.properties(title=options(text=_title(name), fontSize=12))
 
 
 @as_figure(
@@ -191,25 +191,25 @@ def survey_base(tables: network.Tables, *, width: int) -> Any:
         cells = own.group_by("queue", "ccp", maintain_order=True).agg(
             pl.col(name).mean().alias("value"), pl.col(name).min().alias("low"), pl.col(name).max().alias("high")
         )
-        x = alt.X(
+        x = vl.field(
             "queue:N",
             sort=queues,
             scale=options(domain=queues),
             axis=options(title=None, labelAngle=-35, labelOverlap=False),
         )
-        offset = alt.XOffset("ccp:N", sort=ccps, scale=options(domain=ccps))
+        offset = vl.field("ccp:N", sort=ccps, scale=options(domain=ccps))
         domain = (
             _domain(own, name)
             if name in LOGARITHMIC
             else [0.0, 1.02 * max(prepare.high(own[name]), *(row[name] for row in SLIDE_15.values()))]
         )
-        y = alt.Y("value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False))
-        foot = alt.Y2Datum(domain[0])
+        y = vl.field("value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False))
+        foot = vl.datum(domain[0])
         colour = parts.colour(ccps, list(colours.values()), field="ccp")
         layers = [
             parts.drawn(prepare.values(cells), "bar").encode(x=x, xOffset=offset, y=y, y2=foot, color=colour),
             parts.drawn(prepare.values(cells), "rule", color=INK, strokeWidth=1).encode(
-                x=x, xOffset=offset, y=alt.Y("low:Q"), y2="high:Q"
+                x=x, xOffset=offset, y=vl.field("low:Q"), y2="high:Q"
             ),
         ]
         published = [
@@ -217,10 +217,10 @@ def survey_base(tables: network.Tables, *, width: int) -> Any:
         ]
         if CCPS["ledbat"] in ccps and published:
             ticks = parts.drawn(
-                prepare.Rows(values=published), "tick", color=INK, thickness=2, size=max(10, wide / len(queues) / 1.4)
+                vl.Rows(values=published), "tick", color=INK, thickness=2, size=max(10, wide / len(queues) / 1.4)
             )
             layers.append(ticks.encode(x=x, y=y))
-        panels.append(alt.layer(*layers, width=wide, height=HEIGHT, title=options(text=_title(name), fontSize=12)))
+        panels.append(vl.layer(*layers, width=wide, height=HEIGHT, title=options(text=_title(name), fontSize=12)))
     return _grid(panels, across)
 
 
@@ -259,11 +259,11 @@ def survey_shares(tables: network.Tables, *, width: int) -> Any:
     colour = parts.colour(names, list(colours.values()), field="queue", columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     legend = options(title=None, columns=columns) if len(names) > 1 else None
-    shape = alt.Shape("queue:N", scale=options(domain=names, range=shapes), legend=legend)
-    x = alt.X(
+    shape = vl.field("queue:N", scale=options(domain=names, range=shapes), legend=legend)
+    x = vl.field(
         "fair:Q", axis=options(title="FAIR (%)", grid=True), scale=options(domain=_domain(frame, "fair"), nice=False)
     )
-    y = alt.Y(
+    y = vl.field(
         "tcp_share:Q", axis=options(title="TCP% (%)"), scale=options(domain=_domain(frame, "tcp_share"), nice=False)
     )
     panels = []
@@ -273,7 +273,7 @@ def survey_shares(tables: network.Tables, *, width: int) -> Any:
         dots = parts.drawn(prepare.values(own), "point", filled=True, size=18, opacity=0.45)
         large = parts.drawn(prepare.values(means), "point", filled=False, size=130, strokeWidth=2.2, opacity=1)
         panels.append(
-            alt.layer(
+            vl.layer(
                 *(mark.encode(x=x, y=y, color=colour, shape=shape) for mark in (dots, large)),
                 width=wide, height=230, title=options(text=ccp, fontSize=12),
             )
@@ -307,14 +307,12 @@ def survey_scores(tables: network.Tables, *, width: int) -> Any:
     wide = plot_width(width, across) - 10
     short = ["TCP%", "F sum", "D ratio", "score"]
     worst = len(queues)
-    shade = alt.Color(
-        "place:Q", scale=options(domain=[1, worst], range=["#dcebf7", "#123a63"], clamp=True), legend=None
-    )
-    x = alt.X(
+    shade = vl.field("place:Q", scale=options(domain=[1, worst], range=["#dcebf7", "#123a63"], clamp=True), legend=None)
+    x = vl.field(
         "column:N", sort=short, scale=options(domain=short),
         axis=options(title=None, orient="top", labelAngle=0, labelOverlap=False, labelFontSize=10, ticks=False, domain=False),
     )  # fmt: skip
-    y = alt.Y(
+    y = vl.field(
         "queue:N",
         sort=queues,
         scale=options(domain=queues),
@@ -324,7 +322,7 @@ def survey_scores(tables: network.Tables, *, width: int) -> Any:
     for title in titles:
         data = prepare.values(rows.filter(pl.col("panel") == title).drop("panel"))
         panels.append(
-            alt.layer(
+            vl.layer(
                 parts.drawn(data, "rect").encode(x=x, y=y, color=shade),
                 parts.drawn(data, "text", fontSize=13, dy=-6, fontWeight="bold").encode(
                     x=x, y=y, text="text:N", color=parts.on_shade()
@@ -419,7 +417,5 @@ def _colours(names: list[str]) -> dict[str, str]:
 
 
 def _grid(panels: list[Any], across: int) -> Any:
-    # One level of panels: every further level would copy all panels again.
-    joined = alt.concat(*panels, columns=across, spacing=options(row=10, column=14))
-    joined.resolve = options(legend={"color": "shared", "shape": "shared"})
-    return themed(joined)
+    joined = vl.concat(*panels, columns=across, spacing=options(row=10, column=14))
+    return themed(joined.resolve("legend", color="shared", shape="shared"))

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 
@@ -58,7 +58,7 @@ def time_series(tables: network.Tables, *, width: int) -> Any:
     if prepare.has_values(series, "throughput_mbps"):
         panels.extend(_throughput(series, axis, path, network.varying_rate(tables, path.link)))
     last = len(panels) - 1
-    return themed(alt.vconcat(*(panel(index == 0, index == last) for index, panel in enumerate(panels)), spacing=10))
+    return themed(vl.vconcat(*(panel(index == 0, index == last) for index, panel in enumerate(panels)), spacing=10))
 
 
 def _reference(value: float, text: str, width: int, top: float) -> list[Any]:
@@ -79,13 +79,13 @@ class _Axis:
 
         def draw(legend: bool, titled: bool) -> Any:
             layers = [*self.lines(series, column, title, legend, titled), *(extra or []), *rules]
-            return alt.layer(*layers, width=self.width, height=HEIGHT)
+            return vl.layer(*layers, width=self.width, height=HEIGHT)
 
         return draw
 
     def time(self, titled: bool) -> Any:
         axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format=".6~g")
-        return alt.X("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
+        return vl.field("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
 
     def colour(self, legend: bool) -> Any:
         columns = parts.legend_columns(self.groups.labels, self.width)
@@ -100,16 +100,16 @@ class _Axis:
             few = light.height <= 20 * max(1, len(self.groups.labels))
             return [
                 parts.drawn(prepare.values(light), "line", point=options(size=20) if few else False).encode(
-                    x=x, y=alt.Y(f"{column}:Q", axis=y_axis, scale=options(zero=True)), color=colour
+                    x=x, y=vl.field(f"{column}:Q", axis=y_axis, scale=options(zero=True)), color=colour
                 )
             ]
         spread = band(series, column)
         data = prepare.values(spread)
         return [
             parts.drawn(data, "area", opacity=0.22).encode(
-                x=x, y=alt.Y("low:Q", axis=y_axis, scale=options(zero=True)), y2=alt.Y2("high:Q"), color=colour
+                x=x, y=vl.field("low:Q", axis=y_axis, scale=options(zero=True)), y2=vl.field("high:Q"), color=colour
             ),
-            parts.drawn(data, "line").encode(x=x, y=alt.Y("median:Q", axis=y_axis), color=colour),
+            parts.drawn(data, "line").encode(x=x, y=vl.field("median:Q", axis=y_axis), color=colour),
         ]
 
 
@@ -152,16 +152,16 @@ def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
         ]
         lines = parts.drawn(prepare.values(pl.concat(narrow)), "line").encode(
             x=axis.time(titled),
-            y=alt.Y("value:Q", axis=options(title="segments"), scale=options(zero=True)),
+            y=vl.field("value:Q", axis=options(title="segments"), scale=options(zero=True)),
             color=axis.colour(legend),
-            strokeDash=alt.StrokeDash(
+            strokeDash=vl.field(
                 "window:N",
                 scale=options(domain=["in flight", "cwnd"], range=[[1, 0], [2, 3]]),
                 legend=options(title=None),
             ),
-            opacity=alt.Opacity("window:N", scale=options(domain=["in flight", "cwnd"], range=[1, 0.75]), legend=None),
+            opacity=vl.field("window:N", scale=options(domain=["in flight", "cwnd"], range=[1, 0.75]), legend=None),
         )
-        return alt.layer(lines, *rules, width=axis.width, height=HEIGHT)
+        return vl.layer(lines, *rules, width=axis.width, height=HEIGHT)
 
     return draw
 
@@ -175,7 +175,7 @@ def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path, rate: pl.
         rules = [
             parts.drawn(
                 prepare.values(light), "line", interpolate="step-before", color=NEUTRAL, strokeDash=[4, 3]
-            ).encode(x=axis.time(False), y=alt.Y("rate_mbps:Q"))
+            ).encode(x=axis.time(False), y=vl.field("rate_mbps:Q"))
         ]
     title = "throughput (Mbit/s)"
     if axis.groups.flows == 1:
@@ -190,10 +190,10 @@ def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path, rate: pl.
 
     def sum_line(titled: bool) -> Any:
         return parts.drawn(prepare.values(total), "line", color=NEUTRAL).encode(
-            x=axis.time(titled), y=alt.Y("total:Q", axis=options(title="sum (Mbit/s)"), scale=options(zero=True))
+            x=axis.time(titled), y=vl.field("total:Q", axis=options(title="sum (Mbit/s)"), scale=options(zero=True))
         )
 
     def sum_panel(legend: bool, titled: bool) -> Any:
-        return alt.layer(sum_line(titled), *rules, width=axis.width, height=HEIGHT - 40)
+        return vl.layer(sum_line(titled), *rules, width=axis.width, height=HEIGHT - 40)
 
     return [axis.panel(series, "throughput_mbps", title, []), sum_panel]

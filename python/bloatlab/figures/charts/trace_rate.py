@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from bloatlab.figures import network, palette, parts, prepare
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import FAINT, WIDE, options, plot_width, themed
 
 HEIGHT = 220
@@ -26,12 +26,12 @@ def trace_rate(tables: network.Tables, *, width: int = WIDE) -> Any:
     end = prepare.high(trace["time_s"])
     line = _thinned(trace)
     top = 1.08 * (prepare.maximum(trace["rate_mbps"]) or 1.0)
-    x = alt.X("time_s:Q", scale=options(domain=[0, end], nice=False), axis=options(title="time (s)"))
-    y = alt.Y("rate_mbps:Q", scale=options(domain=[0, top], nice=False), axis=options(title="rate (Mbit/s)"))
+    x = vl.field("time_s:Q", scale=options(domain=[0, end], nice=False), axis=options(title="time (s)"))
+    y = vl.field("rate_mbps:Q", scale=options(domain=[0, top], nice=False), axis=options(title="rate (Mbit/s)"))
     layers = []
     if not dips.is_empty():
         bands = parts.drawn(prepare.values(dips, 6), "rect", color=FAINT, opacity=0.25)
-        layers.append(bands.encode(x=alt.X("begin_s:Q"), x2=alt.X2("end_s:Q")))
+        layers.append(bands.encode(x=vl.field("begin_s:Q"), x2=vl.field("end_s:Q")))
     colour = palette.PALETTE[0]
     layers.append(
         parts.drawn(prepare.values(line, 6), "line", interpolate="step-after", strokeWidth=1.2, color=colour).encode(
@@ -41,7 +41,7 @@ def trace_rate(tables: network.Tables, *, width: int = WIDE) -> Any:
     spans = trace["time_s"].diff().slice(1)
     mean = float((spans * trace["rate_mbps"].head(len(spans))).sum()) / end if end > 0 else 0.0
     layers += parts.level(mean, f"mean {parts.number(mean, 'Mbit/s')}", plot_width(width))
-    return themed(alt.layer(*layers, width=plot_width(width), height=HEIGHT))
+    return themed(vl.layer(*layers, width=plot_width(width), height=HEIGHT))
 
 
 def _thinned(trace: pl.DataFrame, points: int = 4000) -> pl.DataFrame:

@@ -1,0 +1,209 @@
+"""Numbers, parameters and lists as they are written in a sentence."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NONE = "–"
+_SIZED = re.compile(r"([\d.]+(?:e[-+]?\d+)?)(p|B|[kMGT]i?B|[kMGT]?bit/s|[mun]?s)\Z")
+_UNITS = {"p": "packets"}
+# How a value of a parameter is said in a sentence.
+_SAID = {
+    "bw": "a rate of {}",
+    "cap": "a rate of {}",
+    "rate": "a rate of {}",
+    "low_rate": "a low rate of {}",
+    "up": "{} on the way back",
+    "rtt": "an RTT of {}",
+    "rtt_2": "another RTT of {}",
+    "qlen": "a buffer of {}",
+    "limit": "a limit of {}",
+    "buffer": "a buffer of {}",
+    "buf": "a buffer of {} packets",
+    "maxq": "a queue of {} buffers",
+    "depth": "a buffer of {} bandwidth-delay products",
+    "k": "{} flows",
+    "flows": "{} flows",
+    "wld": "{} Reno flows",
+    "ues": "{} users",
+    "friendly": "{} NewReno flows",
+    "loss": "random loss of {}",
+    "lambda": "{} packets/s",
+    "iw": "a window of {} segments",
+    "ecn": "ECN {}",
+    "congestion": "{} congestion",
+    "period": "phases of {}",
+    "target": "a changing {}",
+    "direction": "direction {}",
+    "case": "set-up {}",
+    "rlc": "RLC mode {}",
+    "newcomer": "newcomer {}",
+    "incumbent": "incumbent {}",
+}
+_BARE = {"experiment", "cca", "queue", "ccp", "scheme", "path", "channel", "scenario", "mode", "preset"}
+_SHARES = {"loss"}
+# What a number of values is called: singular and plural.
+_NOUNS = {
+    "cca": ("congestion control", "congestion controls"),
+    "ccp": ("congestion control", "congestion controls"),
+    "newcomer": ("newcomer", "newcomers"),
+    "incumbent": ("incumbent", "incumbents"),
+    "queue": ("queue", "queues"),
+    "scheme": ("scheme", "schemes"),
+    "path": ("path", "paths"),
+    "channel": ("channel", "channels"),
+    "qlen": ("buffer size", "buffer sizes"),
+    "buffer": ("buffer size", "buffer sizes"),
+    "buf": ("buffer size", "buffer sizes"),
+    "depth": ("buffer size", "buffer sizes"),
+    "maxq": ("queue size", "queue sizes"),
+    "rate": ("rate", "rates"),
+    "bw": ("rate", "rates"),
+    "cap": ("rate", "rates"),
+    "up": ("rate of the way back", "rates of the way back"),
+    "rtt": ("RTT", "RTTs"),
+    "rtt_2": ("other RTT", "other RTTs"),
+    "lambda": ("load", "loads"),
+    "congestion": ("level of congestion", "levels of congestion"),
+    "loss": ("loss rate", "loss rates"),
+    "k": ("number of flows", "numbers of flows"),
+    "flows": ("number of flows", "numbers of flows"),
+    "wld": ("number of Reno flows", "numbers of Reno flows"),
+    "friendly": ("NewReno flow count", "NewReno flow counts"),
+    "iw": ("initial window", "initial windows"),
+    "ecn": ("ECN setting", "ECN settings"),
+    "rlc": ("RLC mode", "RLC modes"),
+    "scenario": ("link scenario", "link scenarios"),
+    "target": ("changing quantity", "changing quantities"),
+    "direction": ("direction", "directions"),
+    "period": ("length of a phase", "lengths of a phase"),
+    "case": ("set-up", "set-ups"),
+    "mode": ("mode", "modes"),
+    "preset": ("preset", "presets"),
+    "engine": ("engine", "engines"),
+    "experiment": ("experiment", "experiments"),
+}
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with `digits` significant digits and no exponent for everyday sizes; a dash for none."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size >= 1e12 or size < 1e-5:
+        return f"{value:.{digits - 1}e}"
+    # Remainders from counting in ns are not shown.
+    if abs(value - round(value)) < 1e-9 * size or size >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(size)))
+    return f"{value:,.{decimals}f}"
+
+
+def percent(share: float | None) -> str:
+    """A share such as 0.962 as `96.2 %`."""
+    return NONE if share is None else f"{number(100 * share, 3)} %"
+
+
+def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
+    """A number with its unit."""
+    return f"{number(value, digits)} {unit}".rstrip()
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun, such as `3 flows`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def ms(value: float) -> str:
+    """A duration in ms; from 10 s on in s."""
+    return with_unit(value / 1e3, "s") if value >= 1e4 else with_unit(value, "ms")
+
+
+def seconds(value: float) -> str:
+    """A duration in s."""
+    return with_unit(value, "s")
+
+
+def mbps(value: float) -> str:
+    """A rate in Mbit/s."""
+    return with_unit(value, "Mbit/s")
+
+
+def packets(value: float) -> str:
+    """A number of packets."""
+    return with_unit(value, "packets")
+
+
+def index(value: float) -> str:
+    """An index between 0 and 1."""
+    return f"{value:.2f}"
+
+
+def listed(names: Sequence[str], most: int = 3, join: str = "and") -> str:
+    """Names as a list: `a`, `a and b`, `a, b and c`, `a, b, c and 4 more`."""
+    names = list(names)
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} {join} {len(names) - most} more"
+    return f" {join} ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else ""
+
+
+def value(given: Any) -> str:
+    """A parameter's value in a sentence: `80p` as `80 packets`, `40ms` as `40 ms`, a table by its kind."""
+    if isinstance(given, Mapping):
+        rest = ", ".join(f"{name} {value(item)}" for name, item in given.items() if name != "kind")
+        kind = str(given.get("kind", ""))
+        return f"{kind} ({rest})" if kind and rest else kind or rest
+    if given is None:
+        return "the default"
+    if isinstance(given, bool):
+        return "on" if given else "off"
+    if isinstance(given, int | float):
+        return number(float(given))
+    if not isinstance(given, str):
+        return json.dumps(given)
+    sized = _SIZED.match(given)
+    if sized is None:
+        return given
+    if sized[2] == "B":
+        return _bytes(float(sized[1]))
+    return f"{sized[1]} {_UNITS.get(sized[2], sized[2])}"
+
+
+def _bytes(count: float) -> str:
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= factor:
+            return with_unit(count / factor, unit)
+    return with_unit(count, "bytes")
+
+
+def said(name: str, given: Any) -> str:
+    """A parameter with its value in a sentence, such as `a buffer of 80 packets`."""
+    text = f"{100 * given:g} %" if name in _SHARES and isinstance(given, int | float) else value(given)
+    return text if name in _BARE else _SAID.get(name, f"{name.replace('_', ' ')} {{}}").replace("{}", text)
+
+
+def has_words(name: str) -> bool:
+    """Whether a parameter can be said without its name."""
+    return name in _BARE or name in _SAID
+
+
+def counted(name: str, count: int) -> str:
+    """A number of values of a parameter, such as `24 queues`."""
+    one, many = _nouns(name)
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def those(name: str) -> str:
+    """What the values of a parameter are called, such as `queues`."""
+    return _nouns(name)[1]
+
+
+def _nouns(name: str) -> tuple[str, str]:
+    words = name.replace("_", " ")
+    return _NOUNS.get(name, (f"value of {words}", f"values of {words}"))

@@ -1,0 +1,26 @@
+"""Scores that other tools and documents define: grade, RPM, QoO and voice MOS.
+
+Each judge is one file with pure functions. `run.of_run` judges a run from its metrics.
+"""
+
+from bloatlab.judges.base import Call, Evidence, Exchanges, Input, Judge, Judgement, Ping
+from bloatlab.judges.evidence import collect, percentiles, through_bottleneck
+from bloatlab.judges.verdict import JUDGES, MEANINGS, Verdict, judge, line_of
+
+__all__ = [
+    "JUDGES",
+    "MEANINGS",
+    "Call",
+    "Evidence",
+    "Exchanges",
+    "Input",
+    "Judge",
+    "Judgement",
+    "Ping",
+    "Verdict",
+    "collect",
+    "judge",
+    "line_of",
+    "percentiles",
+    "through_bottleneck",
+]

@@ -1,0 +1,149 @@
+"""Collects what the judges need from the metrics and tables of a run, whichever engine made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from bloatlab.judges.base import Call, Evidence, Exchanges, Ping
+
+if TYPE_CHECKING:
+    from bloatlab.language import Plan
+
+Metrics = Mapping[str, Any]
+"""Metrics of one run in the form of `--json`."""
+Bin = tuple[float, float, float]
+"""Lower and upper edge in ms and weight of one bin of a histogram."""
+CALL_MBPS = 0.2
+"""Highest rate of a flow of datagrams that counts as a call."""
+STORED = (50, 95, 99)
+"""Percentiles of a probe's RTT that are metrics."""
+FROM_HISTOGRAM = (90,)
+"""Percentiles that profiles of QoO need in addition."""
+
+
+def collect(
+    metrics: Metrics,
+    *,
+    flows: Collection[str] | None = None,
+    intervals_ms: Mapping[str, float] | None = None,
+    percentiles_ms: Mapping[str, Mapping[int, float]] | None = None,
+    exchanges: Exchanges | None = None,
+) -> Evidence:
+    """What the judges need from the metrics of a run.
+
+    Args:
+        metrics: The metrics.
+        flows: The flows whose RTT counts, if they measured one and do not fetch pages. None: all flows.
+        intervals_ms: Interval of each ping. Without it, the loss of a ping is not known.
+        percentiles_ms: Further percentiles of the RTT of each ping.
+        exchanges: What the probes of a responsiveness test measured.
+    """
+    of_flows, probes = metrics.get("flow_metrics", {}), metrics.get("probe_metrics", {})
+    waits = {
+        name: float(of["mean_est_qdelay_l4"])
+        for name, of in of_flows.items()
+        # Clients that fetch pages are probes. Between two connections they have no RTT to average.
+        if "mean_est_qdelay_l4" in of and name not in probes and (flows is None or name in flows)
+    }
+    return Evidence(
+        increase_ms=fmean(waits.values()) if waits else None,
+        flows=tuple(waits),
+        ping=_ping(metrics, intervals_ms or {}, percentiles_ms or {}),
+        call=_call(of_flows),
+        exchanges=exchanges,
+    )
+
+
+def _ping(
+    metrics: Metrics, intervals_ms: Mapping[str, float], percentiles_ms: Mapping[str, Mapping[int, float]]
+) -> Ping | None:
+    """The ping named `ping`, or else the slowest. Clients that fetch pages are flows too, and no pings."""
+    pings = {
+        name: of
+        for name, of in metrics.get("probe_metrics", {}).items()
+        if name not in metrics.get("flow_metrics", {}) and "p95_rtt" in of
+    }
+    if not pings:
+        return None
+    name = "ping" if "ping" in pings else max(pings, key=lambda one: float(pings[one]["p95_rtt"]))
+    of = pings[name]
+    stored = {at: float(of[f"p{at}_rtt"]) for at in STORED if f"p{at}_rtt" in of}
+    loss = _loss(of, intervals_ms[name]) if name in intervals_ms else None
+    found = {**percentiles_ms.get(name, {}), **stored}
+    return Ping(name, float(of["mean_rtt"]), found, loss, int(of["transactions"]), len(pings))
+
+
+def _loss(of: Mapping[str, float], interval_ms: float) -> float:
+    """Share of a ping's requests that were lost. Those of the last `max_rtt` may still have been on their way at the end."""
+    replies, missing = of["transactions"], of.get("lost", 0.0)
+    lost = max(0.0, missing - math.ceil(of["max_rtt"] / interval_ms)) if interval_ms > 0 else missing
+    return float(lost / (replies + lost)) if replies + lost else 0.0
+
+
+def _call(of_flows: Mapping[str, Mapping[str, float]]) -> Call | None:
+    calls = {
+        name: of
+        for name, of in of_flows.items()
+        if "p99_one_way_delay_l4" in of and of.get("mean_sending_rate_l4", math.inf) <= CALL_MBPS
+    }
+    if not calls:
+        return None
+    delay = fmean(float(of["p99_one_way_delay_l4"]) for of in calls.values())
+    return Call(tuple(calls), delay, fmean(float(of.get("loss_rate_l4", 0.0)) for of in calls.values()))
+
+
+def through_bottleneck(plan: Plan | None, metrics: Metrics) -> list[str] | None:
+    """The flows whose data crosses the bottleneck. None: that is not known, so all flows count.
+
+    The bottleneck is the slowest link that data crosses; among equal rates the one with the longest mean queue.
+
+    Args:
+        plan: The plan of the scenario; None if this version does not accept the scenario.
+        metrics: The metrics of the run.
+    """
+    if plan is None:
+        return None
+    paths = {flow.name: flow.forward for flow in plan.flows}
+    names = list(metrics.get("flow_metrics", {}))
+    if any(name not in paths for name in names):
+        return None
+    links = plan.links
+    crossed = {box for name in names for box in paths[name] if box in links and links[box].rate_bps > 0}
+    if not crossed:
+        return None
+    of_links = metrics.get("link_metrics", {})
+    slowest = min(links[box].rate_bps for box in crossed)
+    equal = sorted(box for box in crossed if links[box].rate_bps == slowest)
+    bottleneck = max(equal, key=lambda box: float(of_links.get(box, {}).get("mean_queue_length", 0.0)))
+    return [name for name in names if bottleneck in paths[name]]
+
+
+def percentiles(rows: Iterable[tuple[str, float, float, float]]) -> dict[str, dict[int, float]]:
+    """The percentiles of each probe's RTT that no metric has.
+
+    Args:
+        rows: Name of the probe, lower and upper edge in ms and weight of each bin.
+    """
+    bins: dict[str, list[Bin]] = {}
+    for name, lower, upper, weight in rows:
+        bins.setdefault(str(name), []).append((lower, upper, weight))
+    return {name: {at: percentile(of, at) for at in FROM_HISTOGRAM} for name, of in bins.items()}
+
+
+def percentile(bins: Sequence[Bin], at: float) -> float:
+    """A percentile of a histogram, in the unit of its edges. Values are taken as uniform within a bin.
+
+    Args:
+        bins: The bins; not empty.
+        at: The percentile, from 0 to 100.
+    """
+    ordered = sorted(bins)
+    wanted = sum(weight for *_, weight in ordered) * at / 100
+    for lower, upper, weight in ordered:
+        if weight >= wanted and weight > 0:
+            return lower + (upper - lower) * wanted / weight
+        wanted -= weight
+    return ordered[-1][1]

@@ -1,0 +1,133 @@
+"""The answer to the question of an experiment, from the runs of a store: for the page and for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from bloatlab.errors import StoreError
+from bloatlab.experiments import CATALOGUE, criteria, phrases
+from bloatlab.experiments.answering import WAIT, Quantity, Run, Runs, contrast, weighed
+from bloatlab.experiments.suite import Suite
+from bloatlab.report import verdict
+
+if TYPE_CHECKING:
+    from bloatlab.experiments.criteria import Metrics
+    from bloatlab.store import Store
+
+MOST_PINGS = 2
+"""Largest number of probes with an own sentence."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A question and its answer.
+
+    Attributes:
+        question: The question of the experiment. Empty for a user's own scenario or plan.
+        sentences: The answer.
+        basis: A sentence that says which runs it is from. Empty for a single run.
+    """
+
+    question: str
+    sentences: list[str]
+    basis: str
+
+
+def of_store(store: Store, experiment: str, runs: Collection[str] | None = None) -> Answer:
+    """Answers the question of an experiment from its finished runs, or says what was measured if it asks none.
+
+    Args:
+        store: The results.
+        experiment: Name of an experiment, of a suite whose members have runs, or of a user's scenario.
+        runs: Identities of the runs that count; absent: all finished runs.
+    """
+    known = CATALOGUE.get(experiment)
+    read = read_runs(store, experiment, runs)
+    found = known.answer(read) if known and len(read) else []
+    sentences = found or generic(store, read, experiment, runs)
+    return Answer(known.question if known else "", sentences, read.described() if len(read) > 1 else "")
+
+
+def answer(store: Store, experiment: str | None = None, runs: Collection[str] | None = None) -> list[str]:
+    """The same as lines for the terminal: the sentences, then which runs they are from.
+
+    Args:
+        store: The results.
+        experiment: As for `of_store`; absent: every experiment of the store.
+        runs: As for `of_store`.
+    """
+    names = [experiment] if experiment else store.runs()["experiment"].unique(maintain_order=True).to_list()
+    lines = []
+    for name in names:
+        found = of_store(store, name, runs)
+        lines += [*found.sentences, *([found.basis] if found.basis else [])]
+    return lines
+
+
+def read_runs(store: Store, experiment: str, runs: Collection[str] | None = None) -> Runs:
+    """The finished runs of an experiment with their metrics; those of its members for a suite."""
+    known = CATALOGUE.get(experiment)
+    members = known.members if isinstance(known, Suite) else ()
+    derived = [parameter.name for parameter in known.parameters if parameter.default is None] if known else []
+    found: list[Run] = []
+    for name in [member.name for member in members] or [experiment]:
+        parameters = {run: given for run, given in store.run_parameters(name).items() if runs is None or run in runs}
+        metrics = store.run_metrics(list(parameters))
+        own = {"experiment": name} if members else {}
+        found += [Run({**own, **given}, metrics[run]) for run, given in parameters.items()]
+    return Runs(found, derived)
+
+
+def generic(store: Store, read: Runs, experiment: str, runs: Collection[str] | None = None) -> list[str]:
+    """Says of any runs how long packets wait, how much of the capacity is used, and what a ping measured."""
+    pings = list(dict.fromkeys(probe for run in read for probe in run.metrics.get("probe_metrics", {})))
+    fetches = {probe for run in read for probe, of in run.metrics.get("probe_metrics", {}).items() if "rtos" in of}
+    asked = [_asked(probe, "fetch time" if probe in fetches else "RTT") for probe in pings[:MOST_PINGS]]
+    if len(read) == 1:
+        return [*_single(store, experiment, runs), *(line for of in asked for line in contrast(read.by(), of))]
+    if not len(read):
+        return ["No run has finished."]
+    groups = read.by()
+    found = weighed(groups, QUEUE, USE) or ["No RTT and no queueing delay was measured in these runs."]
+    return [*found, *(line for of in asked for line in contrast(groups, of))]
+
+
+def _single(store: Store, experiment: str, runs: Collection[str] | None) -> list[str]:
+    from bloatlab.figures import source
+
+    run_id = next(run for run in store.run_parameters(experiment) if runs is None or run in runs)
+    if not store.has_tables(run_id):
+        return []
+    try:
+        tables = source.of_run(store, run_id)
+    except StoreError:
+        return []
+    return [verdict.of_run(tables, store.metrics().filter(pl.col("run_id") == run_id)).sentence]
+
+
+def _standing(metrics: Metrics) -> float | None:
+    """Mean over flows of the sRTT minus propagation; without an RTT, the mean sojourn time of the flows."""
+    flows = metrics.get("flow_metrics", {}).values()
+    for name in ("mean_est_qdelay_l4", "mean_sojourn_l4"):
+        found = [float(of[name]) for of in flows if name in of]
+        if found:
+            return sum(found) / len(found)
+    return None
+
+
+def _used(metrics: Metrics) -> float | None:
+    """Utilization of the link where packets wait longest, which is the bottleneck of a scenario of any form."""
+    links = [of for of in metrics.get("link_metrics", {}).values() if {"utilization", "mean_sojourn"} <= set(of)]
+    return max(links, key=lambda of: of["mean_sojourn"])["utilization"] if links else None
+
+
+QUEUE = Quantity("standing queue", _standing, words=WAIT)
+USE = Quantity("share of the bottleneck's capacity in use", _used, phrases.percent)
+
+
+def _asked(probe: str, what: str) -> Quantity:
+    return Quantity(f"{what} of {probe} (95th percentile)", criteria.mean_of("probe", probe, "p95_rtt"), words=WAIT)

@@ -1,0 +1,468 @@
+"""The question of each experiment, and the answers that its runs give."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+import synthetic
+from bloatlab import language
+from bloatlab.experiments import CATALOGUE, phrases
+from bloatlab.experiments.answering import Quantity, Run, Runs, contrast, every, kept, only, used, weighed
+from bloatlab.experiments.suite import Suite
+from bloatlab.metrics import definitions
+from bloatlab.report import answers, make_report
+from bloatlab.store import Store
+from conftest import REAL
+
+pytestmark = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
+
+DOCS = Path(__file__).parents[2] / "docs" / "experiments.md"
+MOST_WORDS = 33
+"""Of a sentence with the names of two set-ups; without names, about 25."""
+INTERNAL = re.compile(r"\b(null|None|nan|cases?|seed slides)\b|[{}]|–")
+NAMES = list(CATALOGUE)
+DELAY = Quantity("delay", lambda metrics: metrics.get("delay"), words=("shortest", "longest"))
+RATE = Quantity("rate", lambda metrics: metrics.get("rate"), phrases.mbps)
+
+
+def drawn(scenario: dict, seed: str) -> dict:
+    """Metrics of every name for the flows, probes and links of a scenario, with random values."""
+    plan = language.plan(scenario)
+    entities = {
+        "flow": [flow.name for flow in plan.flows],
+        "link": list(plan.queues),
+        "probe": ["ping", "ping_ef", "web", "foreign_1"],
+    }
+    found: dict = {f"{scope}_metrics": {name: {} for name in names} for scope, names in entities.items()}
+    for scope, metric in definitions():
+        for name in entities.get(scope, []):
+            found[f"{scope}_metrics"][name][metric] = random.Random(f"{seed} {name} {metric}").uniform(1, 900)
+    return found
+
+
+def runs_of(name: str, seed: str, most: int = 2) -> Runs:
+    """Runs of an experiment at the first values of each of its own axes."""
+    experiment = CATALOGUE[name]
+    if isinstance(experiment, Suite):
+        return runs_of(experiment.members[0].name, seed, most)
+    points: list[dict] = [{}]
+    for axis, values in experiment.axes().items():
+        points = [{**point, axis: value} for point in points for value in list(values)[:most]]
+    found = []
+    for point in points:
+        parameters = experiment.resolve(point)
+        found.append(Run(parameters, drawn(experiment.scenario(parameters), f"{seed} {point}")))
+    return Runs(found, [one.name for one in experiment.parameters if one.default is None])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_asks_a_question(name: str) -> None:
+    question = CATALOGUE[name].question
+    assert question.endswith("?")
+    assert len(question.split()) <= 25
+    assert not INTERNAL.search(question)
+
+
+def test_no_question_is_asked_twice() -> None:
+    assert len({CATALOGUE[name].question for name in NAMES}) == len(NAMES)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_answer_has_numbers_from_the_metrics(name: str, most: int) -> None:
+    first, second = (CATALOGUE[name].answer(runs_of(name, seed, most)) for seed in ("a", "b"))
+    assert 1 <= len(first) <= 5
+    assert re.search(r"\d", " ".join(first))
+    assert first != second, "other metrics, the same answer"
+    for sentence in first:
+        assert sentence.endswith(".")
+        assert len(sentence.split()) <= MOST_WORDS, sentence
+        assert not INTERNAL.search(sentence), sentence
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_without_metrics_are_no_answer(name: str) -> None:
+    empty = Runs(
+        [
+            Run(run.parameters, {"flow_metrics": {}, "link_metrics": {}, "probe_metrics": {}})
+            for run in runs_of(name, "a")
+        ]
+    )
+    said = " ".join(CATALOGUE[name].answer(empty))
+    assert not re.search(r"\d (ms|s|Mbit/s|packets)\b", said)
+
+
+def test_the_documentation_lists_the_questions() -> None:
+    first_table = DOCS.read_text(encoding="utf-8").partition("\n## ")[0]
+    rows = dict(re.findall(r"^\| `([\w-]+)` \| ([^|]+?) \|", first_table, re.MULTILINE))
+    assert {name: rows.get(name) for name in NAMES} == {name: CATALOGUE[name].question for name in NAMES}
+
+
+def made(*rows: tuple[dict, dict], derived: tuple[str, ...] = ()) -> Runs:
+    return Runs([Run(parameters, metrics) for parameters, metrics in rows], derived)
+
+
+def queues(**values: tuple[float, float]) -> Runs:
+    return made(*(({"queue": name}, {"delay": delay, "rate": rate}) for name, (delay, rate) in values.items()))
+
+
+def test_the_smallest_and_the_largest_are_named_with_their_values() -> None:
+    runs = queues(fifo=(100, 10), red=(20, 9), codel=(5, 8))
+    assert contrast(runs.by("queue"), DELAY, RATE) == [
+        "The delay is shortest with codel (5 ms) and longest with fifo (100 ms).",
+        "The rate is 8 Mbit/s with codel and 10 Mbit/s with fifo.",
+    ]
+
+
+def test_values_that_are_written_alike_are_ties() -> None:
+    found = contrast(queues(a=(5, 1), b=(5.0001, 1), c=(9, 1)).by("queue"), DELAY, RATE)
+    assert found == [
+        "The delay is shortest with a and b (5 ms) and longest with c (9 ms).",
+        "The rate is 1 Mbit/s with both.",
+    ]
+    assert contrast(queues(a=(5, 1), b=(5, 1)).by("queue"), DELAY) == ["The delay is 5 ms with a and b."]
+    assert contrast(queues(a=(5, 1), b=(5, 1), c=(5, 1)).by("queue"), DELAY) == ["The delay is 5 ms with each of them."]
+
+
+def test_small_differences_are_not_called_best_and_worst() -> None:
+    assert contrast(queues(a=(20, 1), b=(20.9, 1)).by("queue"), DELAY) == [
+        "The delay hardly differs: 20 ms with a to 20.9 ms with b."
+    ]
+    assert "shortest with a" in contrast(queues(a=(20, 1), b=(21.2, 1)).by("queue"), DELAY)[0]
+
+
+def test_a_single_group_is_stated() -> None:
+    assert contrast(queues(fifo=(100, 10)).by("queue"), DELAY, RATE) == [
+        "With fifo, the delay is 100 ms and the rate is 10 Mbit/s."
+    ]
+    assert contrast(made(({}, {"delay": 3})).by(), DELAY) == ["The delay is 3 ms."]
+    assert contrast(queues(fifo=(100, 10)).by("queue"), Quantity("jitter", lambda _: None)) == []
+
+
+def test_groups_without_a_value_are_left_out() -> None:
+    runs = made(({"queue": "a"}, {"delay": 1}), ({"queue": "b"}, {}), ({"queue": "c"}, {"delay": 4}))
+    assert contrast(runs.by("queue"), DELAY) == ["The delay is shortest with a (1 ms) and longest with c (4 ms)."]
+
+
+def test_a_mean_is_over_points_and_not_over_runs() -> None:
+    rows = [({"queue": "a", "rate": "1Mbit/s"}, {"delay": delay}) for delay in (10, 10, 10)]
+    runs = made(*rows, ({"queue": "a", "rate": "2Mbit/s"}, {"delay": 30}))
+    assert runs.by("queue")[0].mean(DELAY.read) == 20
+    assert contrast(runs.by("queue"), DELAY) == ["Averaged over 2 rates, with a, the delay is 20 ms."]
+
+
+def test_only_points_that_all_groups_share_count() -> None:
+    runs = made(
+        ({"queue": "a", "rate": "1Mbit/s"}, {"delay": 10}),
+        ({"queue": "b", "rate": "1Mbit/s"}, {"delay": 20}),
+        ({"queue": "b", "rate": "2Mbit/s"}, {"delay": 900}),
+    )
+    assert contrast(runs.by("queue"), DELAY) == [
+        "At a rate of 1 Mbit/s, the delay is shortest with a (10 ms) and longest with b (20 ms)."
+    ]
+
+
+def test_without_a_shared_point_the_fullest_one_counts() -> None:
+    runs = made(
+        ({"queue": "a", "rate": "1Mbit/s"}, {"delay": 10}),
+        ({"queue": "b", "rate": "1Mbit/s"}, {"delay": 20}),
+        ({"queue": "c", "rate": "2Mbit/s"}, {"delay": 1}),
+    )
+    assert [group.label for group in runs.by("queue")] == ["a", "b"]
+
+
+def test_a_derived_parameter_is_no_condition() -> None:
+    rows = [({"queue": queue, "rate": rate, "qlen": f"{rate}0p"}, {"delay": 1}) for queue in "ab" for rate in (1, 2)]
+    assert made(*rows, derived=("qlen",)).varying == ["queue", "rate"]
+    assert made(*rows).varying == ["queue", "rate", "qlen"]
+
+
+def test_what_the_shortest_delay_costs() -> None:
+    # Highest of both.
+    assert kept(queues(a=(1, 10), b=(9, 5)).by("queue"), DELAY, RATE) == [
+        "With a, the delay is shortest and the rate is highest."
+    ]
+    # Within 5 %.
+    assert kept(queues(a=(1, 9.6), b=(9, 10)).by("queue"), DELAY, RATE) == [
+        "With a, the rate is 96 % of the highest (10 Mbit/s)."
+    ]
+    # Another one that keeps the rate.
+    assert kept(queues(a=(1, 5), b=(3, 9.6), c=(9, 10)).by("queue"), DELAY, RATE) == [
+        "Among those with at least 95 % of the highest rate (10 Mbit/s), the delay is shortest with b (3 ms)."
+    ]
+    # None does.
+    assert kept(queues(a=(1, 5), b=(3, 6), c=(9, 10)).by("queue"), DELAY, RATE) == [
+        "The rate is highest with c (10 Mbit/s), and no other reaches 95 % of that."
+    ]
+    # Nothing to weigh.
+    assert kept(queues(a=(1, 5), b=(3, 5)).by("queue"), DELAY, RATE) == []
+    assert kept(queues(a=(3, 5), b=(3.01, 9)).by("queue"), DELAY, RATE) == []
+
+
+def test_two_groups_are_told_with_both_numbers() -> None:
+    two = queues(a=(1, 5), b=(3, 10)).by("queue")
+    assert weighed(two, DELAY, RATE) == contrast(two, DELAY, RATE)
+    assert len(used(two, RATE, DELAY)) == 2
+    assert len(used(queues(a=(1, 5), b=(3, 9.9), c=(9, 10)).by("queue"), RATE, DELAY)) == 3
+
+
+def test_conditions_are_said_once() -> None:
+    rows = [
+        ({"queue": queue, "rate": rate}, {"delay": delay, "rate": rate})
+        for queue, delay in (("a", 1), ("b", 2), ("c", 3)) for rate in (1, 2)
+    ]  # fmt: skip
+    groups = made(*rows).by("queue")
+    said = [
+        "Averaged over 2 rates, the delay is shortest with a (1 ms) and longest with c (3 ms).",
+        "The rate is 1.50 Mbit/s with each of them.",
+    ]
+    assert every(groups, DELAY, RATE) == said
+    assert weighed(groups, DELAY, RATE) == said
+
+
+def test_what_cannot_be_told_is_said() -> None:
+    assert only(queues(fifo=(1, 1)), "queue") == ["Only fifo was run, so these runs do not compare queues."]
+    assert only(queues(fifo=(1, 1), red=(1, 1)), "queue") == []
+
+
+def test_which_runs_an_answer_is_from() -> None:
+    rows = [({"queue": queue, "rate": rate}, {}) for queue in "ab" for rate in (1, 2, 3)]
+    assert made(*rows).described() == "From 6 runs: 2 queues, 3 rates, one seed each."
+    assert made(*rows, *rows).described() == "From 12 runs: 2 queues, 3 rates, 2 seeds each."
+    assert made(*rows, rows[0]).described() == "From 7 runs: 2 queues, 3 rates, several seeds each."
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("qlen", "80p", "a buffer of 80 packets"),
+        ("rate", "16Mbit/s", "a rate of 16 Mbit/s"),
+        ("rtt", "40ms", "an RTT of 40 ms"),
+        ("cca", "cubic", "cubic"),
+        ("queue", {"kind": "codel", "target": "5ms"}, "codel (target 5 ms)"),
+        ("loss", 0.001, "random loss of 0.1 %"),
+        ("ecn", True, "ECN on"),
+        ("own_thing", None, "own thing the default"),
+        ("buffer", "10000000B", "a buffer of 10 MB"),
+        ("buffer", "999B", "a buffer of 999 bytes"),
+        ("k", 2, "2 flows"),
+    ],
+)
+def test_parameters_are_said_in_words(name: str, value: object, said: str) -> None:
+    assert phrases.said(name, value) == said
+
+
+def test_lists_are_cut_with_a_count() -> None:
+    assert [phrases.listed(list("abcdef")[:count]) for count in (0, 1, 2, 4, 6)] == [
+        "", "a", "a and b", "a, b, c and d", "a, b, c and 3 more",
+    ]  # fmt: skip
+
+
+def flows(metric: str = "mean_throughput_l7", **values: float) -> dict:
+    return {
+        "flow_metrics": {name: {metric: value} for name, value in values.items()},
+        "link_metrics": {},
+        "probe_metrics": {},
+    }
+
+
+def pair(newcomer: str, incumbent: str, mine: float, theirs: float, queue: str = "fifo") -> tuple[dict, dict]:
+    return {"newcomer": newcomer, "incumbent": incumbent, "queue": queue}, flows(newcomer=mine, incumbent=theirs)
+
+
+def test_coexistence_says_who_starves_whom() -> None:
+    runs = made(
+        pair("bbr", "cubic", 19, 1), pair("cubic", "bbr", 5, 15), pair("cubic", "cubic", 10, 10), pair("bbr", "bbr", 10, 10),
+        pair("bbr", "cubic", 10, 10, "fq"), pair("cubic", "bbr", 12, 8, "fq"), pair("cubic", "cubic", 1, 9, "fq"),
+        pair("bbr", "bbr", 9, 1, "fq"),
+    )  # fmt: skip
+    assert CATALOGUE["coexistence"].answer(runs) == [
+        "With fifo, 1 of 2 pairs leaves one flow less than 10 %; the smallest share is that of cubic beside bbr (5 %).",
+        "With fq, no flow gets less than 10 %; the smallest share is that of bbr beside cubic (40 %).",
+        # (0.05 + 0.25 + 0.5 + 0.6) / 4
+        "Averaged over queues and partners, bbr leaves the least to others: 35 %.",
+    ]
+
+
+def test_coexistence_of_one_pair_says_that_others_were_not_run() -> None:
+    found = CATALOGUE["coexistence"].answer(made(pair("bbr", "cubic", 19, 1)))
+    assert found == ["With fifo, the share of the newcomer (bbr) beside cubic is 95 %.", "Other pairs were not run."]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("synchronous-fairness", {"flow_1": 4.0, "flow_2": 6.0, "flow_3": 8.0}, "relative to the fastest's, is 50 %"),
+        ("start-time-fairness", {"flow_10": 1.0, "flow_2": 3.0, "flow_1": 4.0}, "the flow that starts last is 12.5 %"),
+        ("rtt-fairness", {"flow_1_97ms": 3.0, "flow_2_76ms": 4.0}, "relative to that at the shortest, is 75 %"),
+    ],
+)
+def test_shares_of_flows(name: str, values: dict, said: str) -> None:
+    found = CATALOGUE[name].answer(made(({"cca": "cubic", "k": len(values)}, flows(**values))))
+    assert said in found[0]
+    assert found[-1] == "Only cubic was run, so these runs do not compare congestion controls."
+
+
+def link(**metrics: float) -> dict:
+    return {"flow_metrics": {}, "probe_metrics": {}, "link_metrics": {"bottleneck": metrics}}
+
+
+def test_a_buffer_is_filled_by_those_with_half_of_it_on_average() -> None:
+    rows = [
+        ({"cca": cca, "qlen": qlen}, link(mean_queue_length=packets))
+        for cca, packets in {"cubic": 480, "reno": 330, "vegas": 6}.items() for qlen in ("20p", "640p")
+    ]  # fmt: skip
+    assert CATALOGUE["deep-buffers-sweep"].answer(made(*rows)) == [
+        "With a buffer of 640 packets, 2 of 3 congestion controls fill at least half of it on average: cubic (75 %) and "
+        "reno (51.6 %)."
+    ]
+
+
+def test_loss_is_told_for_each_rate_the_highest_first() -> None:
+    rows = [
+        ({"cca": cca, "loss": loss}, link(utilization=used))
+        for cca, loss, used in (("bbr", 0.02, 0.9), ("reno", 0.02, 0.1), ("bbr", 0.001, 0.9), ("reno", 0.001, 0.5))
+    ]
+    assert CATALOGUE["loss-resilience"].answer(made(*rows)) == [
+        "The utilization with random loss of 2 % is lowest with reno (10 %) and highest with bbr (90 %).",
+        "The utilization with random loss of 0.1 % is lowest with reno (50 %) and highest with bbr (90 %).",
+    ]
+
+
+def small_flow(delay: float, sent: float, got: float) -> dict:
+    mice = {"mean_delay": delay, "tx_packets": sent, "rx_packets": got}
+    return {"flow_metrics": {"mice": mice}, "link_metrics": {}, "probe_metrics": {}}
+
+
+def test_nr_rlc_says_what_the_buffer_costs() -> None:
+    rows = [
+        ({"queue": "tail", "buffer": buffer, "lambda": 30000.0}, small_flow(delay, 10, got))
+        for buffer, delay, got in (("10MB", 400, 10), ("100MB", 4000, 6))
+    ]
+    assert CATALOGUE["nr-rlc"].answer(made(*rows)) == [
+        "The mean delay of the small flow is shortest with a buffer of 10 MB (400 ms) and longest with a buffer of "
+        "100 MB (4,000 ms).",
+        "The share of the small flow's packets that never arrive is lowest with a buffer of 10 MB (0 %) and highest with "
+        "a buffer of 100 MB (40 %).",
+        "Only tail was run, so these runs do not compare queues.",
+    ]
+
+
+def router(maxq: int, queue: str, rtt: float, fetch: float) -> tuple[dict, dict]:
+    probes = {"ping": {"p50_rtt": rtt}, "web": {"p50_rtt": fetch}}
+    return {"maxq": maxq, "queue": queue}, {"flow_metrics": {}, "link_metrics": {}, "probe_metrics": probes}
+
+
+def test_home_router_compares_sizes_without_and_queues_at_the_largest_size() -> None:
+    runs = made(router(20, "fifo", 20, 300), router(100, "fifo", 100, 900), router(100, "codel", 12, 310))
+    found = CATALOGUE["home-router"].answer(runs)
+    assert found == [
+        "With fifo, the median RTT of the ping is shortest with a queue of 20 buffers (20 ms) and longest with a queue of 100 "
+        "buffers (100 ms).",
+        "The median load time of the page is 300 ms with a queue of 20 buffers and 900 ms with a queue of 100 buffers.",
+        "With a queue of 100 buffers, the median RTT of the ping is shortest with codel (12 ms) and longest with fifo (100 ms).",
+    ]
+
+
+def test_published_behaviour_is_counted() -> None:
+    experiment = CATALOGUE["congestion-control-behaviour"]
+    claim = next(one for one in experiment.claims if one.name == "ledbat alone: utilization")
+    case = "ledbat alone"
+    good, bad = (
+        experiment.answer(made(({"case": case}, link(utilization=used, mean_sojourn=sojourn))))
+        for used, sojourn in ((0.995, 100.5), (0.4, 100.5))
+    )
+    assert claim.published == 0.99
+    assert good[0] == "2 of 2 published values agree with these runs."
+    assert bad[:2] == [
+        "1 of 2 published values agree with these runs.",
+        "The largest difference is in `ledbat alone: utilization`: 0.400 here, 0.990 in the source.",
+    ]
+    assert good[-1] == f"{len(experiment.claims) - 2} more need runs that are not here."
+
+
+def test_rfc7928_shares_beside_aggressive_and_unresponsive_flows() -> None:
+    aggressive = [
+        ({"queue": queue, "cca": "cubic"}, flows(bulk_friendly=mine, bulk_aggressive=10 - mine))
+        for queue, mine in (("fifo", 2.0), ("fq", 5.0))
+    ]
+    assert CATALOGUE["rfc7928-aggressive"].answer(made(*aggressive)) == [
+        "The share of the NewReno flow is lowest with fifo (20 %) and highest with fq (50 %)."
+    ]
+    rows = [
+        ({"queue": queue, "friendly": friendly}, flows(udp=10 - mine, **({"bulk": mine} if friendly else {})))
+        for queue, mine in (("fifo", 0.0), ("fq", 5.0)) for friendly in (0, 1)
+    ]  # fmt: skip
+    assert CATALOGUE["rfc7928-unresponsive"].answer(made(*rows)) == [
+        "The share of TCP beside the datagrams is lowest with fifo (0 %) and highest with fq (50 %)."
+    ]
+
+
+def test_the_survey_reads_its_own_metrics() -> None:
+    rows = [
+        ({"queue": queue}, {"experiment_metrics": {"qlen": qlen, "fair": fair, "tcp_share": share}})
+        for queue, qlen, fair, share in (("fifo", 305.0, 51.0, 98.0), ("red", 6.0, 97.0, 60.0))
+    ]
+    assert CATALOGUE["aqm-survey"].answer(made(*rows)) == [
+        "The mean queue is shortest with red (6 packets) and longest with fifo (305 packets).",
+        "The fairness of all flows by Jain's index is lowest with fifo (0.51) and highest with red (0.97).",
+        "The share of the Reno flows is lowest with red (60 %) and highest with fifo (98 %).",
+    ]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = [
+        (f"{cca}-{limit}", {"cca": cca, "limit": f"{limit}p"}, 1, synthetic.run_tables([cca], limit=limit, stop=5))
+        for cca in ("cubic", "newreno") for limit in (20, 160)
+    ]  # fmt: skip
+    return synthetic.write_store(
+        tmp_path_factory.mktemp("swept"), runs, experiment="mine", command="bloatlab simulate mine.toml"
+    )
+
+
+def test_an_own_sweep_says_which_value_gives_the_shortest_queue(swept: Path) -> None:
+    store = Store(swept)
+    found = answers.of_store(store, "mine")
+    assert found.question == ""
+    assert found.sentences[0].startswith("The standing queue is shortest with ")
+    assert "a limit of 20 packets" in found.sentences[0].split(" and longest")[0]
+    assert "a limit of 160 packets" in found.sentences[0].split(" and longest")[1]
+    assert found.basis == "From 4 runs: 2 congestion controls, 2 values of limit, one seed each."
+    assert answers.answer(store) == [*found.sentences, found.basis]
+    waits = store.metrics("flow", "mean_est_qdelay_l4")["value"]
+    assert phrases.ms(waits.min()) in found.sentences[0]
+    assert phrases.ms(waits.max()) in found.sentences[0]
+
+
+def test_an_answer_may_be_about_some_runs_of_a_store(swept: Path) -> None:
+    run = synthetic.identity("cubic-20")
+    found = answers.of_store(Store(swept), "mine", [run])
+    assert found.sentences[0].startswith("A standing queue of ")
+    assert found.basis == ""
+
+
+def test_the_first_screen_answers_before_it_describes(tmp_path: Path) -> None:
+    runs = [
+        (f"{cca}", {"cca": cca, "qlen": "80p", "mss": 1448}, 1, synthetic.run_tables([cca], stop=5))
+        for cca in ("cubic", "newreno")
+    ]
+    page = make_report(synthetic.write_store(tmp_path / "r", runs)).read_text(encoding="utf-8")
+    found = answers.of_store(Store(tmp_path / "r"), "deep-buffers")
+    experiment = CATALOGUE["deep-buffers"]
+    parts = [
+        experiment.question, found.sentences[0], found.basis, "<figure", experiment.summary,
+        "<details><summary>4 parameters",
+    ]  # fmt: skip
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "null" not in re.sub(r"<script.*?</script>|<svg.*?</svg>", "", page, flags=re.DOTALL)
+
+
+def test_a_store_of_failed_runs_says_so(tmp_path: Path) -> None:
+    synthetic.write_store(tmp_path / "r", [], experiment="mine", failures=[("a", "it broke")])
+    assert answers.answer(Store(tmp_path / "r"), "mine") == ["No run has finished."]

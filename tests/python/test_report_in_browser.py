@@ -1,0 +1,153 @@
+"""The page as a browser shows it: figures are drawn under the page's policy, also on paper. Needs Chromium."""
+
+import base64
+import re
+
+import polars as pl
+import pytest
+
+import synthetic
+from bloatlab.report import make_report
+from browser import CHROMIUM, Browser
+
+HOSTILE = "<img src=x onerror=\"document.title='run'\">${document.title='run'}"
+DRAWN = "(place) => place.querySelector('svg') !== null"
+SHOWN = "places.filter((place) => place.offsetParent !== null)"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    tables = synthetic.run_tables(stop=5)
+    named = {
+        name: table.with_columns(
+            pl.lit(HOSTILE).alias(column) for column in ("flow", "link") if column in table.columns
+        )
+        for name, table in tables.items()
+    }
+    runs = [(f"{queue:016x}", {"cca": HOSTILE, "qlen": f"{queue}p"}, 1, named) for queue in (20, 80)]
+    return make_report(synthetic.write_store(tmp_path_factory.mktemp("browser"), runs))
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def browser(chromium):
+    chromium.said.clear()
+    return chromium
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_every_figure_is_drawn_from_the_page_alone(browser, page, width):
+    browser.open(page, width)
+    shown = browser.evaluate(f"{SHOWN}.length")
+    assert shown == 6
+    browser.evaluate(f"Promise.all({SHOWN}.map(draw))")
+    assert browser.evaluate(f"{SHOWN}.every({DRAWN})")
+    assert browser.evaluate(f"places.filter({DRAWN}).length") == shown
+    # No request, no error, nothing that the policy refused.
+    assert browser.said == []
+
+
+def test_a_figure_is_drawn_when_it_comes_into_view(browser, page):
+    browser.open(page, height=500)
+    browser.until(f"({DRAWN})(places[0])")
+    last = f"{SHOWN}.at(-1)"
+    assert not browser.evaluate(f"({DRAWN})({last})")
+    browser.evaluate(f"{last}.scrollIntoView()")
+    browser.until(f"({DRAWN})({last})")
+
+
+def test_paper_has_all_figures(browser, page):
+    browser.open(page, height=500)
+    assert not browser.evaluate(f"{SHOWN}.every({DRAWN})")
+    printed = base64.b64decode(browser.call("Page.printToPDF")["data"])
+    assert browser.evaluate(f"{SHOWN}.every({DRAWN})")
+    # As much as if all figures had been drawn before.
+    again = base64.b64decode(browser.call("Page.printToPDF")["data"])
+    assert len(printed) == pytest.approx(len(again), rel=0.01)
+
+
+def test_names_are_text_also_in_figures_and_tips(browser, page):
+    browser.open(page)
+    browser.evaluate(f"Promise.all({SHOWN}.map(draw))")
+    browser.evaluate("showTip(null, { clientX: 5, clientY: 5 }, null, { image: 'x', title: document.querySelector('h1').title, "
+                     "name: \"<img src=x onerror=\\\"document.title='run'\\\">\" })")  # fmt: skip
+    assert browser.evaluate("tip.textContent").endswith("<img src=x onerror=\"document.title='run'\">")
+    assert browser.evaluate("document.querySelectorAll('img').length") == 0
+    assert browser.evaluate("document.title") != "run"
+    assert browser.said == []
+
+
+def test_a_tip_says_what_a_mark_shows(browser, page):
+    browser.open(page)
+    browser.evaluate("showTip(null, { clientX: 5, clientY: 5 }, null, { qlen: '20p', 'delay (ms)': 3 })")
+    assert browser.evaluate("[...tip.querySelectorAll('dt, dd')].map((of) => of.textContent)") == [
+        "qlen", "20p", "delay (ms)", "3",
+    ]  # fmt: skip
+    assert browser.evaluate("tip.getBoundingClientRect().top > 0 && getComputedStyle(tip).display !== 'none'")
+    browser.evaluate("showTip(null, null, null, null)")
+    assert browser.evaluate("getComputedStyle(tip).display") == "none"
+
+
+def test_a_damaged_figure_says_so_and_the_others_are_drawn(browser, page, tmp_path):
+    damaged = tmp_path / "damaged.html"
+    html = page.read_text(encoding="utf-8")
+    name = re.search('data-figure="([^"]*)"', html)[1]
+    start = html.index(f'id="{name}">')
+    damaged.write_text(html[:start] + html[start:].replace('"layer"', '"lair"', 1), encoding="utf-8")
+    browser.open(damaged)
+    browser.evaluate(f"Promise.all({SHOWN}.map(draw))")
+    assert browser.evaluate(f"{SHOWN}.filter({DRAWN}).length") == 5
+    assert browser.evaluate("places.filter((place) => place.textContent.includes('cannot be drawn')).length") == 1
+
+
+@pytest.fixture(scope="module")
+def long_page(tmp_path_factory):
+    tables = synthetic.run_tables(stop=0.5)
+    runs = [
+        (f"{cca}{queue:08x}", {"cca": cca, "qlen": f"{queue}p", "a-rather-long-name": f"{queue}"}, 1, tables)
+        for cca in ("newreno", "cubic")
+        for queue in range(1, 21)
+    ]
+    return make_report(synthetic.write_store(tmp_path_factory.mktemp("long"), runs))
+
+
+RUNS = "[...document.querySelectorAll('.scroll')].find((of) => of.ariaLabel === 'Runs')"
+ROWS = f"[...{RUNS}.querySelectorAll('tbody tr')]"
+
+
+def test_a_long_table_counts_the_rows_that_it_folds(browser, long_page):
+    browser.open(long_page)
+    seen = f"{ROWS}.filter((row) => row.offsetParent !== null).length"
+    assert browser.evaluate(f"{ROWS}.length") == 40
+    assert browser.evaluate(seen) == 20
+    assert browser.evaluate(f"{RUNS}.nextElementSibling.textContent") == "20 more rows: show all"
+    # Sorted anew, the first twenty are those of the new order.
+    browser.evaluate(f"{RUNS}.querySelectorAll('thead button')[1].click()")
+    assert browser.evaluate(seen) == 20
+    assert browser.evaluate(f"{ROWS}.slice(0, 20).every((row) => row.offsetParent !== null)")
+    browser.evaluate(f"{RUNS}.nextElementSibling.click()")
+    assert browser.evaluate(seen) == 40
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_no_column_is_cut(browser, long_page, width):
+    browser.open(long_page, width)
+    wide = "[...document.querySelectorAll('.scroll')].filter((of) => of.scrollWidth > of.clientWidth + 1)"
+    assert browser.evaluate(f"{wide}.map((of) => of.ariaLabel)") == []
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_table_that_does_not_fit_says_how_many_columns_are_beyond(browser, long_page):
+    browser.open(long_page, 900)
+    browser.evaluate(f"{RUNS}.style.width = '300px'")
+    browser.until("[...document.querySelectorAll('.cut')].some((of) => !of.hidden)")
+    said = browser.evaluate("[...document.querySelectorAll('.cut')].find((of) => !of.hidden).textContent")
+    assert re.fullmatch(r"\d+ more columns to the right: scroll the table", said)
