@@ -228,6 +228,10 @@ def test_the_points_of_a_sweep_in_words():
     slow = point({"queue": "codel", "rate": "9M"}, MainNumbers(throughput_mbps=1.0, standing_ms=3.0))
     lines = verdict_of_sweep([*points[:3], slow])
     assert lines[2].startswith("most throughput: queue=fifo, rate=9M: standing queue 350 ms")
+    fast = point({"queue": "fifo", "rate": "9M"}, MainNumbers(throughput_mbps=9.0, standing_ms=900.0))
+    lines = verdict_of_sweep([slow, fast])
+    assert lines[1] == "most delay and most throughput: queue=fifo, rate=9M: standing queue 900 ms (grade F), 9 Mbit/s"
+    assert lines[2].startswith("differs most: ")
 
 
 def test_points_without_delays_are_told_by_what_the_experiment_measures():

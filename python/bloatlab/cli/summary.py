@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -13,7 +12,9 @@ from bloatlab.cli.console import number
 from bloatlab.cli.main_numbers import MainNumbers, main_numbers, mean_of
 from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.metrics import definitions
+from bloatlab.store import canonical
 from bloatlab.store.metrics import SINGLE
+from bloatlab.store.text import readable
 
 if TYPE_CHECKING:
     from bloatlab.sweeps.plan import PlannedRun
@@ -237,8 +238,4 @@ def _half_width(value: float) -> str:
 
 def text_of(value: Any) -> str:
     """A parameter as a user writes it; a dash for none."""
-    if value is None:
-        return "-"
-    if isinstance(value, dict) and set(value) == {"kind"}:
-        return str(value["kind"])
-    return value if isinstance(value, str) else json.dumps(value)
+    return "-" if value is None else readable(canonical(value))

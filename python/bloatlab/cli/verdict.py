@@ -76,26 +76,27 @@ def verdict_of_sweep(points: Sequence[Point]) -> list[str]:
         elif waiting[low] == waiting[high]:
             lines.append(f"the queueing delay is {number(waiting[low])} ms at every point")
         else:
+            fullest = _most_throughput(points, best)
+            both = " and most throughput" if fullest is worst else ""
             lines += [
                 f"least delay: {best.label}: {_described(best)}",
-                f"most delay: {worst.label}: {_described(worst)}",
+                f"most delay{both}: {worst.label}: {_described(worst)}",
             ]
-            lines += _most_throughput(points, best)
+            if fullest is not None and fullest is not worst:
+                lines.append(f"most throughput: {fullest.label}: {_described(fullest)}")
     if len(points) > 1:
         lines += _differs_most(points)
     return lines
 
 
-def _most_throughput(points: Sequence[Point], best: Point) -> list[str]:
-    """A line with the point of the highest throughput, unless the point with the least delay has nearly as much."""
+def _most_throughput(points: Sequence[Point], best: Point) -> Point | None:
+    """The point with the highest throughput; `None` if the point with the least delay has nearly as much."""
     rates = {place: rate for place, point in enumerate(points) if (rate := point.mean(lambda of: of.throughput_mbps))}
     mine = best.mean(lambda of: of.throughput_mbps)
     if not rates or mine is None:
-        return []
+        return None
     most = max(rates, key=rates.__getitem__)
-    if mine >= NEAR * rates[most]:
-        return []
-    return [f"most throughput: {points[most].label}: {_described(points[most])}"]
+    return None if mine >= NEAR * rates[most] else points[most]
 
 
 def _described(point: Point) -> str:
