@@ -103,7 +103,11 @@ impl Factory for Params {
             Word::new(
                 "buckets",
                 "",
-                Form::OnlyDefault(&Form::Integer, "1024", "flows are found without a hash table"),
+                Form::OnlyDefault(
+                    &Form::Integer,
+                    "1024",
+                    "flows are found without a hash table",
+                ),
             ),
             Word::new(
                 "timer_slack",
