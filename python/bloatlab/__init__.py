@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bloatlab.studies import compare, summary
     from bloatlab.sweeps.document import Plan
     from bloatlab.tables import Table
+    from bloatlab.tuning import Tuned, tune
 
 _HOME = {
     "BloatlabError": "errors",
@@ -33,6 +34,7 @@ _HOME = {
     "Store": "store",
     "StoreError": "errors",
     "Table": "tables",
+    "Tuned": "tuning",
     "compare": "studies",
     "configured": "plugins",
     "open": "api",
@@ -40,6 +42,7 @@ _HOME = {
     "simulate": "api",
     "summary": "studies",
     "sweep": "api",
+    "tune": "tuning",
 }
 _MODULES = {
     "display",
@@ -68,6 +71,7 @@ __all__ = [
     "Store",
     "StoreError",
     "Table",
+    "Tuned",
     "compare",
     "configured",
     "open",
@@ -75,6 +79,7 @@ __all__ = [
     "simulate",
     "summary",
     "sweep",
+    "tune",
 ]
 
 

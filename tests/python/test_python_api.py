@@ -126,3 +126,29 @@ def test_summary_and_compare_take_a_store_or_its_path(store: bl.Store) -> None:
             bl.compare(store, **wrong)
     with pytest.raises(ParameterError, match="one parameter"):
         bl.compare(store, by={"cca": ["a", "b"], "qlen": ["c", "d"]})
+
+
+HOME = {
+    "name": "home",
+    "duration": "4s",
+    "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms"},
+    "flows": [{"cca": "cubic"}, {"name": "ping", "traffic": "ping"}],
+}
+
+
+def test_tune_recommends_a_queue_and_says_why(tmp_path: Path) -> None:
+    pytest.importorskip("optuna")
+    found = bl.tune(HOME, queues=["fifo", "codel"], trials=6, replications=2, out=tmp_path / "t")
+    assert found.queue["kind"] in ("fifo", "codel")
+    assert repr(found).startswith("Recommended: ")
+    assert any(line.startswith("tc qdisc replace") for line in found.tc)
+    table = found.to_polars()
+    assert table["recommended"].sum() == 1
+    assert {"trial", "queue", "recommended", "front"} < set(table.columns)
+    assert "Recommended" in found._repr_html_()
+    again = bl.tune(HOME, queues=["fifo", "codel"], trials=6, replications=2, out=tmp_path / "t")
+    assert again.to_polars().equals(table)
+    run = bl.run(HOME, **{"dumbbell.queue": found.queue})
+    assert run.flow_metrics
+    with pytest.raises(ParameterError, match="is not a range of numbers"):
+        bl.tune(HOME, vary={"dumbbell.rtt": "short..long"}, trials=1, out=tmp_path / "u")

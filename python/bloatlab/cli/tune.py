@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from bloatlab import units
 from bloatlab.analysis import tune
 from bloatlab.analysis.advice import advice
-from bloatlab.analysis.bottleneck import CELL, Bottleneck, bottleneck_of
 from bloatlab.analysis.front import Objective
-from bloatlab.analysis.knobs import knobs, tc_of
-from bloatlab.analysis.objectives import objectives_of
-from bloatlab.analysis.space import Vary
+from bloatlab.analysis.knobs import tc_of
+from bloatlab.analysis.problem import LATEST, draws_starts
+from bloatlab.analysis.problem import problem_of as assembled
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.cli.console import console, number, patience, progress_bar, say
 from bloatlab.cli.options import Study
@@ -25,16 +22,10 @@ from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.target import Target
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
-from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
-from bloatlab.sweeps import ScenarioSource, Source, plan, plan_points
 
 NAME = "tune"
-BUFFER = "cell.buffer"
-LEAST_BUFFER_KB = 30
-"""Smallest searched RLC buffer of a cell in kB: two initial windows."""
 MOST_ROWS = 15
-JITTER, LATEST = ".start_jitter", "100ms"
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
     failed = f", {found.failed} failed" if found.failed else ""
     if not study.quiet:
         out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True)
-        if any(name.endswith(JITTER) for name in problem.base):
+        if draws_starts(problem):
             say(out, f"Flows start up to {LATEST} later at random, so that replications differ.")
     for sentence in advice(problem, found, number):
         say(out, sentence)
@@ -84,62 +75,21 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     Raises:
         ParameterError: An option does not fit.
     """
-    source = target.source
     base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
-    replications = tune.REPLICATIONS if study.replications is None else study.replications
-    ranges = varied(study.vary)
-    if isinstance(source, ScenarioSource) and replications > 1:
-        base = {**_jitter(source, base), **base}
-    bottleneck = _bottleneck(target, {**base, **{of.name: of.at(0.0) for of in ranges if of.name not in base}})
-    path = bottleneck.path
-    if path in base:
-        raise ParameterError(f"{path}: is tuned, so it cannot be set; choose the queues to try with --queue")
-    queues = list(tune.QUEUES) if goals.queue is None else [name.strip() for name in goals.queue.split(",")]
-    if len(set(queues)) < len(queues):
-        raise ParameterError("--queue: a queue is given twice")
-    for kind in queues:
-        knobs(kind, bottleneck)
-    defaults: dict[str, int] = {}
-    if path == CELL and BUFFER not in base and all(of.name != BUFFER for of in ranges):
-        buffer, defaults = _buffer(source, base)
-        ranges = [*ranges, buffer]
-    if goals.minimise or goals.maximise:
-        objectives = [Objective(target.reading(text), True) for text in goals.minimise]
-        objectives += [Objective(target.reading(text), False) for text in goals.maximise]
-    else:
-        first = plan(source, {**base, path: queues[0], **{of.name: of.at(0.0) for of in ranges}})
-        objectives = objectives_of(json.loads(first[0].scenario), bottleneck, target.reading)
-    return Problem(source, base, bottleneck, queues, ranges, objectives, replications, study.seed, defaults)
-
-
-def _jitter(source: ScenarioSource, base: Mapping[str, Any]) -> dict[str, str]:
-    """A random start for flows that have none: most scenarios draw no random number, so all replications are equal."""
-    flows = json.loads(plan_points(source, [{}], base, dry=True)[0].scenario)["flows"]
-    return {
-        f"flows.{index}{JITTER}": LATEST for index, of in enumerate(flows) if not units.duration(of["start_jitter"])
-    }
-
-
-def _bottleneck(target: Target, given: Mapping[str, Any]) -> Bottleneck:
-    """What is tuned: a queue of the scenario, or the parameter `queue` of the experiment."""
-    experiment = target.experiment
-    if experiment is None:
-        return bottleneck_of(plan_points(target.source, [{**given}], {}, dry=True)[0].scenario)
-    if all(of.name != tune.QUEUE for of in experiment.parameters):
-        raise ParameterError(
-            f"{experiment.name}: has no parameter `queue` to tune (allowed: an experiment with this parameter, or the file "
-            "of a scenario)"
-        )
-    if tune.QUEUE in given:
-        return Bottleneck(tune.QUEUE, ())
-    return bottleneck_of(plan(target.source, given)[0].scenario, tune.QUEUE)
-
-
-def _buffer(source: Source, base: Mapping[str, Any]) -> tuple[Vary, dict[str, int]]:
-    """The range of the RLC buffer of a cell, up to its size in the scenario, which is the default."""
-    document = json.loads(plan_points(source, [{}], base, dry=True)[0].scenario)
-    size = max(2, round(units.size(document["cell"]["buffer"]) / 1000))
-    return Vary(BUFFER, (), min(size // 2, LEAST_BUFFER_KB), size, "kB", True), {BUFFER: size}
+    objectives = [Objective(target.reading(text), True) for text in goals.minimise]
+    objectives += [Objective(target.reading(text), False) for text in goals.maximise]
+    queues = None if goals.queue is None else [name.strip() for name in goals.queue.split(",")]
+    return assembled(
+        target.source,
+        target.experiment,
+        base,
+        queues=queues,
+        ranges=varied(study.vary),
+        objectives=objectives,
+        read=target.reading,
+        replications=study.replications,
+        seed=study.seed,
+    )
 
 
 def front_table(problem: Problem, found: Outcome) -> FittedTable:
