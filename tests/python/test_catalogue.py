@@ -198,3 +198,17 @@ def test_the_ranking_reaches_the_terminal_json_and_page(capsys: pytest.CaptureFi
         "throughput (Mbit/s)",
     ):
         assert word in text
+
+
+@real
+def test_a_page_with_weights_is_not_taken_for_the_one_without(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "aqm-comparison", "--set", "stop=8s", "--set", "warmup=2s", "--sweep", "queue=fifo,fq_codel"]
+    assert cli.command([*words, "--weigh", "bulk-delay=3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["ranking"]["weights"]["bulk delay"] == 3.0
+    page = Path("results/aqm-comparison/report.html")
+    for options, said in (([], "equally weighted"), (["--weigh", "loss=0"], "without loss"), ([], "equally weighted")):
+        assert cli.command(["report", "results/aqm-comparison", *options]) == 0
+        assert said in page.read_text(encoding="utf-8")
+    capsys.readouterr()
+    assert cli.command(["report", "results/aqm-comparison", "--weigh", "fun=2"]) == 2
+    assert "--weigh fun: is no group of criteria" in capsys.readouterr().err

@@ -114,11 +114,12 @@ def test_the_figure_lays_engines_over_each_other(capsys: pytest.CaptureFixture[s
     tables = source.of_runs(Store("r"))
     found = tables["engine_series"]
     assert found["engine"].unique(maintain_order=True).to_list() == ["sim", "live"]
-    assert set(found["quantity"]) == set(engine_series.QUANTITIES)
+    assert set(found["quantity"]) == set(engine_series.QUANTITIES) - {"rtt"}
     for width in (900, 360):
         spec = figures.draw("engine_series", tables, width=width).to_dict(validate=True)
         assert list(colours(spec)) == ["sim", "live"]
-        assert {*engine_series.QUANTITIES.values(), "time (s)"} <= titles(spec)
+        # There is no probe.
+        assert {*engine_series.QUANTITIES.values(), "time (s)"} - titles(spec) == {engine_series.QUANTITIES["rtt"]}
         assert rows(spec) < 12_000
     assert run(capsys, "figure", "r", "engine_series", "-o", "e.svg")[0] == 0
     note = registry.find("engine_series").note(tables)

@@ -10,7 +10,7 @@ import pytest
 
 import bloatlab as bl
 from bloatlab import language
-from bloatlab.analysis.knobs import queue_path
+from bloatlab.analysis.bottleneck import Bottleneck, bottleneck_of
 from bloatlab.errors import ParameterError
 from bloatlab.language import Delay, Flow, Impairment, Limit
 from bloatlab.store import Store
@@ -71,16 +71,39 @@ def test_a_stored_run_has_a_plan_without_its_trace_file() -> None:
 
 
 def test_the_queue_that_is_tuned() -> None:
-    def boxes(*names: str) -> str:
-        links = [{"kind": "link", "name": name, "rate": "1Mbit/s"} for name in names]
-        return json.dumps({"duration": "1s", "boxes": links, "flows": [{"path": list(names)}]})
+    def boxes(**rates: str) -> str:
+        links = [{"kind": "link", "name": name, "rate": f"{rate}Mbit/s"} for name, rate in rates.items()]
+        return json.dumps({"duration": "1s", "boxes": links, "flows": [{"path": list(rates)}]})
 
-    assert queue_path(json.dumps(DOCUMENT)) == "dumbbell.queue"
-    assert queue_path(json.dumps({**DOCUMENT, "dumbbell": {**DUMBBELL, "reverse_rate": "1Mbit/s"}})) == "dumbbell.queue"
-    assert queue_path(boxes("a")) == "boxes.0.queue"
-    assert queue_path(boxes("a", "bottleneck")) == "boxes.1.queue"
-    with pytest.raises(ParameterError, match="several links have a queue: a, b"):
-        queue_path(boxes("a", "b"))
+    def path(document: str) -> str:
+        return bottleneck_of(document).path
+
+    assert path(json.dumps(DOCUMENT)) == "dumbbell.queue"
+    assert path(json.dumps({**DOCUMENT, "dumbbell": {**DUMBBELL, "reverse_rate": "1Mbit/s"}})) == "dumbbell.queue"
+    assert path(boxes(a="1")) == "boxes.0.queue"
+    assert path(boxes(a="1", bottleneck="9")) == "boxes.1.queue"
+    # Without that name it is the slowest link that long flows cross.
+    assert path(boxes(a="9", b="1", c="5")) == "boxes.1.queue"
+    with pytest.raises(ParameterError, match=r"boxes\.0\.queue, boxes\.1\.queue belong to equally slow links"):
+        path(boxes(a="1", b="1", c="2"))
     delay = {"boxes": [{"kind": "delay", "name": "d", "delay": "1ms"}], "flows": [{"path": ["d"]}]}
     with pytest.raises(ParameterError, match="no link has a queue"):
-        queue_path(json.dumps({"duration": "1s", **delay}))
+        path(json.dumps({"duration": "1s", **delay}))
+
+
+def test_links_that_share_a_queue_are_tuned_together() -> None:
+    flows: list[dict[str, object]] = [{"hops": [1, 2]}, {"hops": [3, 3], "traffic": {"kind": "ping"}}]
+    lot = {"hops": 3, "rate": "10Mbit/s", "hop_delay": "5ms"}
+    found = bottleneck_of(json.dumps({"duration": "1s", "parking_lot": lot, "flows": flows}))
+    assert found == Bottleneck("parking_lot.queue", ("hop_1", "hop_2", "hop_3"), 10_000_000, 0.02)
+    ues = [{"kind": "fixed", "snr_db": 20.0}] * 2
+    cell = {"queue": "fq_codel", "buffer": "10MB", "radio": {"ues": ues}}
+    found = bottleneck_of(json.dumps({"duration": "1s", "cell": cell, "flows": [{"ue": 2}]}))
+    # No flow goes to the first UE, the backhaul is faster, and the rate of a cell varies.
+    assert (found.path, found.links, found.rate_bps) == ("cell.queue", ("ue_2",), None)
+
+
+def test_a_link_with_a_varying_rate_has_no_rate_to_shape_to() -> None:
+    vary = {"rate": {"kind": "pulse", "lower": "4Mbit/s", "upper": "10Mbit/s", "period": "5s"}}
+    found = bottleneck_of(json.dumps({**DOCUMENT, "dumbbell": {**DUMBBELL, "vary": vary}}))
+    assert (found.links, found.rate_bps) == (("bottleneck",), None)

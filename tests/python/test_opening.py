@@ -82,7 +82,7 @@ def test_without_the_lab_the_page_says_the_command(count: int, said: str) -> Non
     write(count)
     page = report()
     assert not links(page)
-    assert f"`bloatlab lab DIR {said}" in page
+    assert f"<code>bloatlab lab DIR {said}" in page
     assert page.count("in the lab") == 1
     assert not Path("r/lab.html").exists()
 

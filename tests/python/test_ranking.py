@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from bloatlab.experiments import criteria
+from bloatlab.cli.ranking import print_ranking, weights_of
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import CATALOGUE, criteria
+from bloatlab.experiments.caveats import caveats_of
 from bloatlab.experiments.criteria import Criterion
-from bloatlab.experiments.ranking import Observation, describe, observe, places, rank
+from bloatlab.experiments.ranking import Observation, Ranking, describe, observe, places, rank
+from bloatlab.experiments.ranking_text import first
+from bloatlab.experiments.suite import Suite, overall
+from bloatlab.experiments.weighing import EQUAL, Weights
+from bloatlab.report.ranked_verdict import of_ranking
+from bloatlab.report.ranked_view import front_table
 
 pytestmark = pytest.mark.usefixtures("fake")
 
@@ -118,7 +130,10 @@ def test_a_derived_parameter_that_varies_by_itself_is_a_point() -> None:
 
 def test_the_form_of_json() -> None:
     described = describe(rank(CRITERIA, [Observation(name, "", values) for name, values in TABLE.items()]))
-    assert set(described) == {"meaning", "points", "criteria", "contenders"}
+    assert set(described) == {"meaning", "points", "weights", "caveats", "pareto", "criteria", "contenders"}
+    assert described["weights"] == {"delay": 1.0, "throughput": 1.0}
+    # No percentile of a delay is among the criteria.
+    assert described["pareto"] is None
     assert described["contenders"][0]["name"] == "b"
     assert described["contenders"][0]["values"]["goodput"] == 9.0
     assert described["criteria"][2]["better"] == "higher"
@@ -152,3 +167,184 @@ def test_without_losses_nothing_is_lost_together() -> None:
     assert criteria.synchronization().read(METRICS) == 0.0
     some = {"link_metrics": {"bottleneck": {"loss_events": 2.0, "loss_synchronization": 0.4}}}
     assert criteria.synchronization().read(some) == 0.4
+
+
+def delays(name: str = "bulk_delay_p95") -> tuple[Criterion, ...]:
+    return (
+        criterion(name, "bulk delay"),
+        criterion("ping", "sparse flows"),
+        criterion("bulk_goodput", "throughput", "higher"),
+        criterion("fairness", "fairness", "higher"),
+    )
+
+
+#                          delay  ping  goodput  fairness
+PLANE = {
+    "long": (146.0, 20.0, 17.1, 1.0),
+    "short": (10.0, 30.0, 16.0, 0.9),
+    "middle": (30.0, 40.0, 17.6, 0.5),
+    "worse": (30.0, 50.0, 17.6, 0.4),
+    "slow": (31.0, 60.0, 9.0, 0.3),
+}
+
+
+def of_plane(names: Sequence[str] = tuple(PLANE), weights: Weights = EQUAL) -> Ranking:
+    of = delays()
+    observed = [Observation(name, "", dict(zip([one.name for one in of], PLANE[name], strict=True))) for name in names]
+    return rank(of, observed, weights=weights)
+
+
+def test_what_others_beat_in_delay_and_throughput_is_never_first() -> None:
+    ranking = of_plane()
+    # By mean ranks `long` would be first: 5, 1, 3, 1 against 1, 2, 4, 2 and 2.5, 3, 1.5, 3.
+    assert {row.name: row.score for row in ranking.contenders}["short"] == 2.25
+    assert {row.name: row.score for row in ranking.contenders}["long"] == 2.5
+    assert ranking.beaten["long"] == ("middle", "worse")
+    assert [row.name for row in ranking.front] == ["short", "middle", "worse"]
+    weighed = of_plane(weights=Weights({"sparse-flows": 5.0}))
+    assert min(weighed.contenders, key=lambda row: row.score).name == "long"
+    assert [row.name for row in weighed.contenders][:2] == ["short", "long"]
+    assert [row.name for row in weighed.outscored] == ["long"]
+    assert "long (1.75) has a better mean rank, but others beat it in both" in first(weighed)
+
+
+def test_equal_values_do_not_beat_each_other_and_equal_scores_keep_the_order_of_the_runs() -> None:
+    same = Observation("b", "", {"bulk_delay_p95": 1.0, "bulk_goodput": 2.0, "ping": 1.0, "fairness": 1.0})
+    ranking = rank(delays(), [same, Observation("a", "", same.values)])
+    assert not ranking.beaten
+    assert [row.name for row in ranking.contenders] == ["b", "a"]
+
+
+def test_a_contender_without_a_delay_is_beaten_by_any_that_has_one() -> None:
+    values = {"bulk_goodput": 2.0, "ping": 1.0, "fairness": 1.0}
+    observed = [Observation("none", "", {**values, "bulk_delay_p95": None})]
+    observed += [Observation("some", "", {**values, "bulk_delay_p95": 9.0})]
+    assert rank(delays(), observed).beaten == {"none": ("some",)}
+
+
+def test_weights() -> None:
+    weights = Weights.read({"delay": "2", "fairness": "0"})
+    weights.check(["bulk delay", "fairness"])
+    assert [weights.of(group) for group in ("bulk delay", "fairness", "loss")] == [2.0, 0.0, 1.0]
+    # (2 x 5 + 1 + 3) / 4 for `long`: fairness does not count.
+    assert {row.name: row.score for row in of_plane(weights=weights).contenders}["long"] == 3.5
+    assert Weights.read({"delay": "2", "bulk-delay": "3"}).of("bulk delay") == 3.0
+    text = first(of_plane(weights=weights))
+    assert "by bulk delay (weight 2), sparse flows (weight 1) and throughput (weight 1), without fairness" in text
+    assert "by bulk delay, sparse flows, throughput and fairness, equally weighted" in first(of_plane())
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["delay=-1"], "--weigh delay: must be a number of at least 0, such as 2, not `-1`"),
+        (["delay=nan"], "--weigh delay: must be a number of at least 0"),
+        (["delay=much"], "not `much`"),
+        (["delay"], "--weigh delay: must be key=value"),
+        (["delay=1", "delay=2"], "--weigh delay: is given twice"),
+        (["speed=2"], "--weigh speed: is no group of criteria of the ranking (allowed: bulk-delay, sparse-flows"),
+        (["bulk=2", "delay=3"], "--weigh bulk and delay: both name the group `bulk-delay`, with different weights"),
+        ([f"{group}=0" for group in ("bulk-delay", "sparse-flows", "throughput", "fairness", "loss")],
+         "--weigh every group of criteria has weight 0"),
+    ],
+)  # fmt: skip
+def test_weights_that_are_none(given: list[str], why: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        weights_of(given, {"aqm-comparison": CATALOGUE["aqm-comparison"]})
+    assert why in str(caught.value)
+
+
+def test_only_a_ranking_has_weights() -> None:
+    with pytest.raises(ParameterError, match="--weigh: deep-buffers has no ranking to weigh"):
+        weights_of(["delay=2"], {"deep-buffers": CATALOGUE["deep-buffers"]})
+    assert weights_of([], {"deep-buffers": CATALOGUE["deep-buffers"]}) == EQUAL
+    # A suite has the groups of its members.
+    assert weights_of(["power=3"], {"cc-benchmark": CATALOGUE["cc-benchmark"]}).of("power") == 3.0
+
+
+def printed(ranking: Ranking, width: int, *, everything: bool = False) -> str:
+    out = Console(file=io.StringIO(), width=width, highlight=False, markup=False)
+    print_ranking(out, "aqm-comparison", ranking, 5, everything=everything)
+    return out.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, of in CATALOGUE.items() if of.criteria))
+@pytest.mark.parametrize("everything", [False, True])
+def test_the_tables_fit_80_columns(name: str, *, everything: bool) -> None:
+    experiment = CATALOGUE[name]
+    observed = [
+        Observation(kind, "", {one.name: 1234.5 + place for one in experiment.criteria})
+        for place, kind in enumerate(("rlc_codel_2022", "fq_codel, ecn=off"))
+    ]
+    text = printed(rank(experiment.criteria, observed, experiment.subject), 80, everything=everything)
+    assert max(map(len, text.splitlines())) <= 80
+    words = " ".join(text.replace("│", " ").split())
+    for criterion in experiment.criteria if everything else ():
+        # Headings are broken at their spaces.
+        assert all(word in text for word in criterion.title.split()), criterion.title
+    assert ("more criteria" in words) == (not everything)
+    assert "rlc_codel_2022" in words
+
+
+def test_the_front_comes_before_the_scores_and_caveats_stand_with_them() -> None:
+    words = " ".join(printed(of_plane(), 80).split())
+    assert words.index("Pareto front of bulk_delay_p95 and bulk_goodput") < words.index("score")
+    assert "short (10 ms, 16 ms), middle (30 ms, 17.60 ms)" in words
+    assert "`--weigh GROUP=WEIGHT` changes the weights" in words
+    equal = dict.fromkeys((of.name for of in delays()), 1.0)
+    controls = rank(delays(), [Observation(name, "", equal) for name in ("vegas", "bbr")], "congestion control")
+    assert "Beside flows that fill the queue, such as cubic, vegas gets little" in " ".join(
+        printed(controls, 80).split()
+    )
+    assert caveats_of("queue", ["pie", "fq, ecn=off", "cake"])[0].startswith("fq and cake give each flow its own queue")
+    assert caveats_of("queue", ["pie", "codel"]) == ()
+
+
+def test_a_suite_crowns_none_that_the_same_other_beats_everywhere() -> None:
+    suite = CATALOGUE["cc-benchmark"]
+    assert isinstance(suite, Suite)
+    names = [member.name for member in suite.members][:2]
+    whole = overall(suite, dict.fromkeys(names, of_plane(weights=Weights({"sparse-flows": 5.0, "fairness": 5.0}))))
+    assert whole is not None
+    assert whole.beaten["long"] == ("middle", "worse")
+    assert whole.contenders[0].name == "short"
+    said = first(whole)
+    assert "by the scores in 2 experiments, equally weighted; each experiment ranks by bulk delay (weight 1)" in said
+    assert "sparse flows (weight 5)" in said
+    assert "beat it in both delay and throughput in every experiment" in said
+    # Beaten by others in one experiment only.
+    apart = overall(suite, {names[0]: of_plane(), names[1]: of_plane(["long", "slow"])})
+    assert apart is not None
+    assert "long" not in apart.beaten
+
+
+def test_a_parameter_without_a_value_is_called_default() -> None:
+    runs = [parameters(None), parameters("pie")]
+    assert [one.contender for one in observe(CRITERIA[:1], ("queue",), runs)] == ["default", "pie"]
+
+
+def test_the_page_has_the_front_the_weights_and_the_caveats_in_one_paragraph() -> None:
+    ranking = of_plane(weights=Weights({"sparse-flows": 5.0}))
+    said = of_ranking(ranking).sentence
+    assert said.startswith(
+        "Pareto front of bulk_delay_p95 and bulk_goodput, which no other contender beats in both: short"
+    )
+    assert "short is first of 5 by bulk delay (weight 1), sparse flows (weight 5)" in said
+    numbers = dict(of_ranking(ranking).numbers)
+    assert numbers["contenders"] == "5"
+    assert any(name.endswith("p95, short") for name in numbers)
+    table = front_table(ranking)
+    assert table is not None
+    # The front comes first, sorted by delay.
+    assert [row[0].text for row in table.rows][:3] == ["short", "middle", "worse"]
+    assert [row[1].text for row in table.rows] == ["yes", "yes", "yes", "no", "no"]
+    assert "Beside flows that fill the queue" in of_ranking(replace(ranking, subject="congestion control", contenders=tuple(
+        replace(row, name=name) for row, name in zip(ranking.contenders, ("vegas", "bbr", "cubic", "lp", "reno"), strict=True)
+    ), beaten={})).sentence  # fmt: skip
+
+
+def test_without_a_delay_there_is_no_front() -> None:
+    ranking = rank(CRITERIA, [Observation(name, "", values) for name, values in TABLE.items()])
+    assert ranking.front == ()
+    assert front_table(ranking) is None
+    assert of_ranking(ranking).sentence.startswith("b is first of 3")

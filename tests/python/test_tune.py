@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
+from bloatlab import units
 from bloatlab.analysis import front as fronts
 from bloatlab.analysis import sensitivity, tune
-from bloatlab.analysis.knobs import default_of, knobs
+from bloatlab.analysis.advice import advice
+from bloatlab.analysis.bottleneck import Bottleneck
+from bloatlab.analysis.choice import choose
+from bloatlab.analysis.knobs import PRESETS, default_of, knobs, table_of, tc_of
+from bloatlab.analysis.objectives import objectives_of
 from bloatlab.analysis.readings import Reading, number
 from bloatlab.analysis.space import Vary
 from bloatlab.cli import command
@@ -167,14 +172,66 @@ def test_bad_input_is_one_line(arguments: list[str], why: str, file: str, capsys
     assert not Path("results").exists()
 
 
-def test_every_queue_that_stands_by_itself_has_something_to_tune() -> None:
+HOME = Bottleneck("dumbbell.queue", ("bottleneck",), 50_000_000, 0.04)
+SATELLITE = Bottleneck("dumbbell.queue", ("bottleneck",), 20_000_000, 0.6)
+UNKNOWN = Bottleneck("dumbbell.queue", ("bottleneck",))
+CELL = Bottleneck("cell.queue", ("ue_1",), None, 0.02)
+CODEL_LIKE = ("codel", "fq_codel", "cobalt", "gsp")
+PIE_LIKE = ("pie", "fq_pie", "dualpi2")
+
+
+@pytest.mark.parametrize("where", [HOME, SATELLITE, UNKNOWN, CELL])
+def test_every_queue_that_stands_by_itself_has_something_to_tune(where: Bottleneck) -> None:
     for kind in comparable():
-        assert knobs(kind), kind
-        for knob in knobs(kind):
-            assert knob.low <= default_of(knob) <= knob.high
-    assert [knob.name for knob in knobs("codel")] == ["codel.target", "codel.interval"]
-    assert [knob.text for knob in knobs("fifo")] == ["10p to 1000p, log scale"]
-    assert [knob.text for knob in knobs("cake")] == ["10000us to 1000000us, log scale"]
+        assert knobs(kind, where), kind
+        for knob in knobs(kind, where):
+            default = default_of(knob)
+            assert default in knob.values if knob.values else knob.low <= default <= knob.high, knob
+    assert [knob.text for knob in knobs("fifo", where)] == ["10p to 1000p, log scale"]
+
+
+def drawn(kind: str, where: Bottleneck, share: float) -> dict[str, Any]:
+    """The table of a queue with every knob at this share of its range."""
+    values = {
+        knob.name: knob.at(share) if knob.values else knob.low + share * (knob.high - knob.low)
+        for knob in knobs(kind, where)
+    }
+    return table_of(kind, {name: round(v) if kind == "fifo" else v for name, v in values.items()}, where)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.77, 1.0])
+@pytest.mark.parametrize("where", [HOME, SATELLITE, UNKNOWN, CELL])
+def test_what_is_searched_keeps_the_rules_of_the_field(where: Bottleneck, share: float) -> None:
+    for kind in CODEL_LIKE:
+        table = drawn(kind, where, share)
+        target, interval = units.duration(table["target"]), units.duration(table["interval"])
+        # Two digits round the share by a few percent of itself.
+        assert 0.045 <= target / interval <= 0.105, table
+        assert min(0.1, where.rtt_s or 0.1) * 0.95 <= interval <= max(0.4, 2.1 * where.rtt_s), table
+    for kind in PIE_LIKE:
+        table = drawn(kind, where, share)
+        assert 0.45 <= units.duration(table["tupdate"]) / units.duration(table["target"]) <= 1.7, table
+        assert 0.004 <= units.duration(table["target"]) <= 0.0301, table
+    cake = drawn("cake", where, share)
+    assert cake["rtt"] in PRESETS.values()
+    assert cake["rtt"] == "100ms" or where.rtt_s / 2 <= units.duration(cake["rtt"]) <= 10 * where.rtt_s
+    assert cake.get("bandwidth") == {50_000_000: "50Mbit/s", 20_000_000: "20Mbit/s", None: None}[where.rate_bps]
+
+
+def test_the_commands_shape_where_the_rate_is_known() -> None:
+    codel = {"kind": "fq_codel", "target": "5.2ms", "interval": "83ms"}
+    assert tc_of(codel, HOME).split("; ") == [
+        "tc qdisc replace dev eth0 root handle 1: htb default 1",
+        "tc class replace dev eth0 parent 1: classid 1:1 htb rate 50mbit",
+        "tc qdisc replace dev eth0 parent 1:1 handle 11: fq_codel target 5200us interval 83ms",
+    ]
+    assert tc_of(codel, CELL) == "tc qdisc replace dev eth0 root fq_codel target 5200us interval 83ms"
+    cake = drawn("cake", HOME, 1.0)
+    assert tc_of(cake, HOME) == "tc qdisc replace dev eth0 root cake bandwidth 50mbit rtt 300ms"
+    assert tc_of({"kind": "gsp"}, HOME).startswith("no tc command: ")
+
+
+PATH = Bottleneck("dumbbell.queue", ("bottleneck",), 10_000_000, 0.02)
 
 
 def problem(**more: Any) -> tune.Problem:
@@ -185,7 +242,7 @@ def problem(**more: Any) -> tune.Problem:
         fronts.Objective(number("probe.ping.p95_rtt"), True),
         fronts.Objective(number("network.agg_throughput"), False),
     ]
-    return tune.Problem(source, {}, "dumbbell.queue", ["fifo", "codel"], [], objectives, **more)
+    return tune.Problem(source, {}, PATH, ["fifo", "codel"], [], objectives, **more)
 
 
 def trials_of(directory: str) -> list[tuple[Any, ...]]:
@@ -253,53 +310,157 @@ def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_
     assert command([*call, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["trials"], found["failed"], found["replications"]) == (10, 0, 2)
-    assert [of["goal"] for of in found["objectives"]] == ["minimize", "maximize"]
-    assert found["objectives"][0]["metric"] == "probe.ping.p95_rtt"
-    delays, rates = zip(*(of["values"] for of in found["front"]), strict=True)
-    assert list(delays) == sorted(delays)
-    assert list(rates) == sorted(rates)
-    assert found["recommended"] in found["front"]
+    assert [(of["metric"], of["goal"]) for of in found["objectives"]] == [
+        ("link.bottleneck.p95_sojourn", "minimize"),
+        ("network.agg_throughput", "maximize"),
+        ("probe.ping.p95_rtt", "minimize"),
+    ]
+    delays = [of["values"][0] for of in found["front"]]
+    assert delays == sorted(delays)
+    assert all(mean <= worst for of in found["front"] for mean, worst in [(of["means"][0], of["values"][0])])
+    assert all(mean >= worst for of in found["front"] for mean, worst in [(of["means"][1], of["values"][1])])
+    assert found["why"] in ("best", "default is best", "noise")
+    assert found["recommended"]["default"] == (found["why"] != "best")
     assert all(len(of["runs"]) == 2 for of in found["front"])
     for of in found["front"]:
         kind = of["queue"]["kind"]
-        assert of["tc"].startswith(
-            "not on Linux" if kind == "gsp" else f"tc qdisc replace dev eth0 root {'pfifo' if kind == 'fifo' else kind}"
-        )
+        if kind == "gsp":
+            assert of["tc"].startswith("no tc command")
+        else:
+            assert "htb rate 10mbit; " in of["tc"]
+            assert f"handle 11: {'pfifo' if kind == 'fifo' else kind}" in of["tc"]
     lab_file.write_bytes(single.MARK)
     assert command(call) == 0
-    assert "recommended: " in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "Recommended: " in out
+    assert "Worst of 2 replications: link.bottleneck.p95_sojourn" in " ".join(out.split())
     page = (tmp_path / "t" / "tune.html").read_text(encoding="utf-8")
-    assert found["recommended"]["tc"].replace("'", "&#39;") in page
-    assert page.count('<a href="lab.html#') == len(found["front"])
+    assert found["recommended"]["tc"].replace("'", "&#39;").replace("; ", "\n") in page
+    shown = {of["trial"] for of in (*found["front"], found["recommended"], found["default"]) if of}
+    assert page.count('<a href="lab.html#') == len(shown)
     assert (tmp_path / "t" / "pareto.svg").exists()
     with pytest.raises(StoreError, match="has another search \\(it differs in"):
         tune.tune(problem(), Path("t"), 10)
 
 
-def found(number: int, *values: float) -> fronts.Found:
-    return fronts.Found(number, "fifo", "fifo", {}, values, [None] * len(values), {}, [])
+def found(number: int, *samples: list[float], kind: str = "fifo", default: bool = False) -> fronts.Found:
+    """A trial with the values of its replications; of the objectives of `problem` the first is minimised."""
+    worst = [max(samples[0]), min(samples[1])]
+    queue = {"kind": kind, "limit": f"{number}p"}
+    return fronts.Found(number, kind, f"{kind} {number}", queue, worst, samples, {"dumbbell.queue": queue}, [], default)
 
 
-def test_the_front_and_its_knee() -> None:
+def one(number: int, delay: float, rate: float) -> fronts.Found:
+    return found(number, [delay], [rate])
+
+
+def test_the_front_has_what_no_other_trial_dominates() -> None:
     goals = problem().objectives
-    trials = [found(0, 10, 5), found(1, 20, 9), found(2, 20, 8), found(3, 90, 10), found(4, 10, 5), found(5, 95, 9.5)]
-    front = fronts.front(trials, goals)
-    assert [of.number for of in front] == [0, 1, 3]
+    trials = [one(0, 10, 5), one(1, 20, 9), one(2, 20, 8), one(3, 90, 10), one(4, 10, 5), one(5, 95, 9.5)]
+    assert [of.number for of in fronts.front(trials, goals)] == [0, 1, 3]
     # Scaled to all: (0, 1), (0.12, 0.2), (0.94, 0): the second is the nearest to (0, 0).
-    best = fronts.knee(front, goals, trials)
+    best = choose(trials, goals)
     assert best is not None
-    assert best.number == 1
-    assert fronts.knee([], goals, []) is None
-    assert fronts.knee(front[:1], goals, front[:1]) == front[0]
+    assert best.recommended.number == 1
+    assert choose([], goals) is None
 
 
 def test_a_hair_of_delay_is_not_worth_a_third_of_the_throughput() -> None:
     """Fair queues keep a ping short with any parameters, so the width of the front is noise."""
-    goals = problem().objectives
-    trials = [found(0, 40.57, 13.2), found(1, 40.58, 17.0), found(2, 40.60, 19.3), found(3, 640.0, 19.3)]
-    best = fronts.knee(fronts.front(trials, goals), goals, trials)
+    best = choose(
+        [one(0, 40.57, 13.2), one(1, 40.58, 17.0), one(2, 40.60, 19.3), one(3, 640.0, 19.3)], problem().objectives
+    )
     assert best is not None
-    assert best.number == 2
+    assert best.recommended.number == 2
+
+
+def test_a_hair_of_throughput_is_not_worth_a_third_of_the_delay() -> None:
+    """Every trial fills the link, so the range of the throughput is noise."""
+    best = choose([one(0, 26.0, 9.67), one(1, 20.0, 9.66), one(2, 46.0, 9.64)], problem().objectives)
+    assert best is not None
+    assert best.recommended.number == 1
+
+
+DEFAULT = found(0, [30.0, 31.0, 32.0], [9.0, 9.1, 9.2], default=True)
+FAR = found(1, [100.0, 101.0, 99.0], [8.0, 8.1, 8.0], kind="codel", default=True)
+
+
+def chosen(*trials: fronts.Found) -> tuple[int, str]:
+    best = choose(trials, problem().objectives)
+    assert best is not None
+    return best.recommended.number, best.why
+
+
+def test_only_what_beats_the_defaults_by_more_than_the_noise_is_recommended() -> None:
+    # 10 ms less in every replication, then the same mean with replications that contradict each other.
+    clear = found(2, [20.0, 21.0, 22.0], [9.0, 9.1, 9.2])
+    assert chosen(DEFAULT, FAR, clear) == (2, "best")
+    unclear = found(3, [29.0, 31.5, 31.5], [9.0, 9.1, 9.2])
+    assert chosen(DEFAULT, FAR, unclear) == (0, "noise")
+    assert chosen(DEFAULT, FAR) == (0, "default is best")
+    # Another queue must beat its own default as well as the best default.
+    assert chosen(DEFAULT, FAR, found(4, [20.0, 21.0, 22.0], [9.0, 9.1, 9.2], kind="codel")) == (4, "best")
+    near = found(5, [20.0, 21.0, 22.5], [9.0, 9.1, 9.2], kind="codel", default=True)
+    assert chosen(DEFAULT, near, found(6, [20.5, 20.5, 22.0], [9.0, 9.1, 9.2], kind="codel")) == (5, "noise")
+
+
+def test_one_replication_shows_no_noise() -> None:
+    default = found(0, [30.0], [9.0], default=True)
+    assert chosen(default, one(1, 5.0, 9.9)) == (0, "unknown noise")
+    # Replications that are all equal do not show any either.
+    equal = [found(0, [30.0] * 3, [9.0] * 3, default=True), found(1, [5.0] * 3, [9.9] * 3)]
+    assert chosen(*equal) == (0, "unknown noise")
+
+
+def test_a_trial_counts_with_its_worst_replication() -> None:
+    steady, lucky = found(2, [20.0, 20.0, 20.0], [9.0] * 3), found(3, [1.0, 1.0, 40.0], [9.0] * 3)
+    assert lucky.means[0] < steady.means[0]
+    best = choose([FAR, steady, lucky], problem().objectives)
+    assert best is not None
+    assert best.best.number == 2
+
+
+def test_the_advice_states_the_distance_to_the_default() -> None:
+    goals = problem(replications=3)
+    clear = found(2, [20.0, 21.0, 22.0], [9.0, 9.1, 9.2])
+    trials = [DEFAULT, FAR, clear]
+    outcome = tune.Outcome(trials, 0, [clear], choose(trials, goals.objectives), 3)
+    assert outcome.shown == [clear, DEFAULT]
+    said = advice(goals, outcome, lambda value: f"{value:g}")
+    assert said[0] == "Recommended: fifo 2."
+    assert "probe.ping.p95_rtt 22 ms (default 32, -31 %), network.agg_throughput 9 Mbit/s (default 9, +0 %)" in said[1]
+    assert said[2] == "Instead of the default: limit 2p instead of 0p."
+    assert "shape to the rate of the link, 10 Mbit/s" in said[3]
+    noise = tune.Outcome(
+        [DEFAULT], 0, [DEFAULT], choose([DEFAULT, found(3, [29.0, 31.5, 31.5], [9.0, 9.1, 9.2])], goals.objectives), 2
+    )
+    assert "The best trial, fifo 3, beats the defaults by less than the noise over 3 replications" in " ".join(
+        advice(goals, noise, str)
+    )
+
+
+CELL_FILE = """
+duration = "1s"
+[cell]
+buffer = "1MB"
+[[cell.radio.ues]]
+kind = "fixed"
+snr_db = 20.0
+[[flows]]
+name = "bulk"
+"""
+
+
+def test_the_queue_and_the_buffer_of_a_cell_are_tuned(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "cell.toml").write_text(CELL_FILE, encoding="utf-8")
+    call = ["tune", "cell.toml", "--queue", "fifo,codel", "--trials", "4", "--replications", "1", "--jobs", "2"]
+    assert command([*call, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["trials"], result["failed"], result["why"]) == (4, 0, "unknown noise")
+    assert result["objectives"][0]["metric"] == "link.ue_1.p95_sojourn"
+    # The default trials have the buffer of the scenario.
+    assert result["recommended"]["set"]["cell.buffer"] == "1000kB"
+    assert "htb" not in result["recommended"]["tc"]
 
 
 def test_trials_that_the_engine_refuses_fail_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +475,7 @@ def test_trials_that_the_engine_refuses_fail_and_the_rest_goes_on(monkeypatch: p
     outcome = tune.tune(problem(), Path("f"), 10, RunSettings(jobs=1))
     assert outcome.failed > 0
     assert len(outcome.trials) + outcome.failed == 10
-    assert outcome.knee is not None
+    assert outcome.recommended is not None
 
 
 @pytest.mark.parametrize(
@@ -348,12 +509,16 @@ def test_a_missing_extra_is_one_line(
         ({"count": 1}, "probe.*.p95_rtt"),
     ],
 )
-def test_the_delay_of_a_ping_is_what_is_made_small(flow: dict[str, Any], metric: str) -> None:
+def test_the_delays_of_bulk_flows_and_of_a_ping_are_made_small(flow: dict[str, Any], metric: str) -> None:
     document = {"flows": [{"count": 4, "traffic": {"kind": "greedy"}}, {**flow, "traffic": {"kind": "ping"}}]}
-    named = [objective.reading.text for objective in tune.objectives_of(document, number)]
-    assert named == [metric, "network.agg_throughput"]
+    named = [objective.reading.text for objective in objectives_of(document, HOME, number)]
+    assert named == ["link.bottleneck.p95_sojourn", "network.agg_throughput", metric]
 
 
-def test_without_a_ping_it_is_the_sojourn_time() -> None:
+def test_without_a_ping_it_is_the_sojourn_time_alone() -> None:
     document = {"flows": [{"count": 1, "traffic": {"kind": "greedy"}}]}
-    assert tune.objectives_of(document, number)[0].reading.text == "flow.p95_sojourn_l4"
+    hops = Bottleneck("parking_lot.queue", ("hop_1", "hop_2"))
+    assert [of.reading.text for of in objectives_of(document, hops, number)] == [
+        "max:flow.p95_sojourn_l4",
+        "network.agg_throughput",
+    ]

@@ -2,7 +2,7 @@
 import type { CDPSession, Page, Worker } from "@playwright/test";
 import { FIRST } from "../src/model/presets";
 import { encode } from "../src/model/share";
-import { clock, expect, open } from "./lab";
+import { clock, expect, inWorkers, open } from "./lab";
 
 declare global {
   /** In the worker of an `Hour`: the memory of the engine. */
@@ -34,10 +34,7 @@ export class Hour {
 
   /** Opens the first screen with a run of an hour. */
   static async open(page: Page): Promise<Hour> {
-    await page.route("**/assets/worker-*.js", async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({ response, body: KEEP_MEMORY + (await response.text()) });
-    });
+    await inWorkers(page, KEEP_MEMORY);
     const worker = page.waitForEvent("worker");
     await open(page, `#${encode({ document: { ...FIRST, duration: "3600s" }, seed: 1, now: 0, lanes: [] })}`);
     return new Hour(page, await worker, await page.context().newCDPSession(page));

@@ -83,6 +83,7 @@ test("frames", async () => {
   await browser.close();
 });
 
+test.use({ bypassCSP: true });
 test("an hour", async ({ page }) => {
   const hour = await Hour.open(page);
   const before = await hour.memory();

@@ -41,3 +41,18 @@ export async function reach(page: Page, time: number, speed = "10"): Promise<voi
 }
 
 export const pause = async (page: Page): Promise<void> => page.getByRole("button", { name: "Pause", exact: true }).click();
+
+/**
+ * Runs code in each worker before the lab's own. The context needs `bypassCSP`, because such a worker is no file of the lab. Answering the request for
+ * the file with other text would depend on when the browser lets a test see it.
+ */
+export async function inWorkers(page: Page, code: string): Promise<void> {
+  await page.addInitScript((code) => {
+    window.Worker = class extends window.Worker {
+      constructor(address: string | URL) {
+        const whole = `${code}; import(${JSON.stringify(new URL(address, location.href))});`;
+        super(URL.createObjectURL(new Blob([whole], { type: "text/javascript" })), { type: "module" });
+      }
+    };
+  }, code);
+}

@@ -1,14 +1,14 @@
-"""Trials with several objectives: the Pareto front, and which of its points to choose."""
+"""Trials with several objectives, and their Pareto front."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal
 
 from bloatlab.analysis.readings import Reading
-from bloatlab.analysis.space import DECADE
+from bloatlab.statistics.intervals import summarise
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,24 @@ class Found:
     queue: Mapping[str, Any]
     """The queue as a table of the scenario."""
     values: Sequence[float]
-    half_widths: Sequence[float | None]
-    """Half-widths of the confidence intervals over the replications; `None` with one replication."""
+    """The worst value of each objective over the replications."""
+    samples: Sequence[Sequence[float]]
+    """For each objective, the values of all replications in the order of their seeds."""
     point: Mapping[str, Any]
     runs: Sequence[str]
+    default: bool = False
+    """Whether the queue has its default parameters."""
+
+    @property
+    def means(self) -> list[float]:
+        """Mean of each objective over the replications."""
+        return [fmean(column) for column in self.samples]
+
+    @property
+    def half_widths(self) -> list[float | None]:
+        """Half-widths of the 95 % intervals of the means; `None` with one replication."""
+        spreads = [summarise(column).t for column in self.samples]
+        return [spread.half_width if spread else None for spread in spreads]
 
 
 def _costs(of: Found, objectives: Sequence[Objective]) -> tuple[float, ...]:
@@ -66,25 +80,3 @@ def front(found: Sequence[Found], objectives: Sequence[Objective]) -> list[Found
         if not beaten:
             kept.setdefault(mine, one)
     return sorted(kept.values(), key=lambda one: (_costs(one, objectives), one.number))
-
-
-def knee(best: Sequence[Found], objectives: Sequence[Objective], found: Sequence[Found]) -> Found | None:
-    """The point of the front that is nearest to the best value of every objective.
-
-    Each objective is scaled to its range over all trials. The range over the front alone may be noise, for example
-    where every queue keeps a ping short. An objective that spans more than a decade is scaled by its logarithm, as in
-    the figure.
-    """
-    if not best:
-        return None
-    distances = [0.0] * len(best)
-    for place, objective in enumerate(objectives):
-        every = [one.values[place] for one in found]
-        low, high = min(every), max(every)
-        log = low > 0 and high / low > DECADE
-        low, high = (math.log(low), math.log(high)) if log else (low, high)
-        goal, span = (low if objective.minimise else high), high - low
-        for index, one in enumerate(best):
-            value = math.log(one.values[place]) if log else one.values[place]
-            distances[index] += ((value - goal) / span) ** 2 if span else 0.0
-    return best[distances.index(min(distances))]

@@ -11,21 +11,20 @@ import hashlib
 import json
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bloatlab import language
-from bloatlab.analysis.front import Found, Objective, front, knee
-from bloatlab.analysis.knobs import default_of, knobs
-from bloatlab.analysis.readings import Reading
+from bloatlab.analysis.bottleneck import Bottleneck
+from bloatlab.analysis.choice import Choice, choose
+from bloatlab.analysis.front import Found, Objective, front
+from bloatlab.analysis.knobs import default_of, knobs, table_of
 from bloatlab.analysis.space import Vary
 from bloatlab.errors import BloatlabError, EngineError, ParameterError, StoreError
 from bloatlab.language import ScenarioError
 from bloatlab.settings import RunSettings
-from bloatlab.statistics.intervals import summarise
 from bloatlab.store import Store, Writer, canonical, layout
 from bloatlab.store.keep import Keep
 from bloatlab.sweeps import (
@@ -47,6 +46,8 @@ if TYPE_CHECKING:
 STUDY = "tune.sqlite"
 ROUND = 8
 """Trials per round."""
+REPLICATIONS = 3
+"""Default number of replications of a trial: enough to tell a difference from noise."""
 QUEUE = "queue"
 QUEUES = ("fifo", "codel", "fq_codel", "pie", "cake")
 """Default queues: those of home routers."""
@@ -58,13 +59,20 @@ class Problem:
 
     source: Source
     base: Mapping[str, Any]
-    path: str
-    """Parameter, or dotted path, of the queue."""
+    bottleneck: Bottleneck
+    """What is tuned; its `path` is the parameter, or the dotted path, of the queue."""
     queues: Sequence[str]
     varied: Sequence[Vary]
     objectives: Sequence[Objective]
     replications: int = 1
     seed: int = 42
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Values of varied inputs in the trials with default parameters, where they are known."""
+
+    @property
+    def path(self) -> str:
+        """Parameter, or dotted path, of the queue."""
+        return self.bottleneck.path
 
     def settings(self) -> dict[str, Any]:
         """What must be equal for a search to continue in the same directory."""
@@ -73,6 +81,7 @@ class Problem:
             "scenario": self._whole(),
             "engine": self.source.engine.version(),
             "queues": list(self.queues),
+            "ranges": [[knob.name, knob.text] for kind in self.queues for knob in knobs(kind, self.bottleneck)],
             "varied": [[of.name, of.text] for of in self.varied],
             "objectives": [[of.direction, of.reading.text] for of in self.objectives],
             "replications": self.replications,
@@ -81,16 +90,23 @@ class Problem:
 
     def _whole(self) -> str:
         """The canonical scenario with fixed values for everything that is searched."""
-        point = {self.path: self.queues[0], **{of.name: of.at(0.0) for of in self.varied}}
+        point = {self.path: self.start(self.queues[0]), **{of.name: of.at(0.0) for of in self.varied}}
         return plan_points(self.source, [point], self.base)[0].scenario
+
+    def start(self, kind: str) -> dict[str, Any]:
+        """The queue with its default parameters, and with the rate of the link where it shapes."""
+        return table_of(kind, {knob.name: default_of(knob) for knob in knobs(kind, self.bottleneck)}, self.bottleneck)
 
     def point(self, trial: Trial) -> dict[str, Any]:
         """The values that a trial sets."""
         kind = _suggest(trial, Vary(QUEUE, tuple(self.queues)), self.seed)
-        table = {"kind": kind}
-        for knob in knobs(kind):
-            table[knob.name.partition(".")[2]] = _suggest(trial, knob, self.seed)
-        return {self.path: table, **{of.name: _suggest(trial, of, self.seed) for of in self.varied}}
+        drawn = {knob.name: _suggest(trial, knob, self.seed) for knob in knobs(kind, self.bottleneck)}
+        table = table_of(kind, drawn, self.bottleneck)
+        others = {of.name: _suggest(trial, of, self.seed) for of in self.varied}
+        return {
+            self.path: table,
+            **{of.name: others[of.name] if of.values else of.write(others[of.name]) for of in self.varied},
+        }
 
     def runs(self, point: Mapping[str, Any]) -> list[PlannedRun]:
         """The replications of a trial.
@@ -104,13 +120,12 @@ class Problem:
         )
 
     def queue_of(self, scenario: str) -> Mapping[str, Any]:
-        """The tuned queue with all its parameters; of an experiment, the first queue of its scenario."""
-        queues = list(language.plan(scenario).queues.values())
-        tuned = [link for link in queues if link.queue_path == self.path]
-        return (tuned or queues)[0].queue
+        """The tuned queue with all its parameters."""
+        return language.plan(scenario).queues[self.bottleneck.links[0]].queue
 
 
 def _suggest(trial: Trial, of: Vary, seed: int) -> Any:
+    """A number in the unit of the range, or one of the values."""
     # A sampler per parameter: an interrupted trial keeps its drawn values, and these must not shift later draws.
     _seed(trial.study, seed, trial.number, of.name)
     if of.name == QUEUE:
@@ -118,8 +133,8 @@ def _suggest(trial: Trial, of: Vary, seed: int) -> Any:
     if of.values:
         return json.loads(trial.suggest_categorical(of.name, [canonical(value) for value in of.values]))
     if of.whole:
-        return of.write(trial.suggest_int(of.name, int(of.low), int(of.high), log=of.log))
-    return of.write(trial.suggest_float(of.name, of.low, of.high, log=of.log))
+        return trial.suggest_int(of.name, int(of.low), int(of.high), log=of.log)
+    return trial.suggest_float(of.name, of.low, of.high, log=of.log)
 
 
 @dataclass(frozen=True)
@@ -130,10 +145,22 @@ class Outcome:
     failed: int
     front: Sequence[Found]
     """The Pareto front, sorted by the first objective."""
-    knee: Found | None
-    """The recommended trial: the one of the front that is nearest to the best value of each objective."""
+    choice: Choice | None
     total: int
     interrupted: bool = False
+
+    @property
+    def recommended(self) -> Found | None:
+        """The recommended trial; `None` if every trial failed."""
+        return self.choice.recommended if self.choice else None
+
+    @property
+    def shown(self) -> list[Found]:
+        """The front, then the recommended trial and the default of its queue if they are not on it."""
+        more = (self.choice.recommended, self.choice.default) if self.choice else ()
+        known = {one.number for one in self.front}
+        rest = {one.number: one for one in more if one is not None and one.number not in known}
+        return [*self.front, *rest.values()]
 
 
 def tune(
@@ -165,7 +192,7 @@ def tune(
             raise ParameterError(f"{name}: is both varied and {'tuned' if name == problem.path else 'set'}")
     for kind in problem.queues:
         first = {of.name: of.at(0.0) for of in problem.varied}
-        problem.runs({problem.path: {"kind": kind}, **first})
+        problem.runs({problem.path: problem.start(kind), **first})
     study = _study(problem, directory)
     interrupted = False
     while not interrupted and (trials_of_round := _next(study, trials)):
@@ -201,13 +228,14 @@ def _study(problem: Problem, directory: Path) -> optuna.Study:
         raise StoreError(f"{directory}: has another search (it differs in {apart}); choose another --out")
     # The defaults of the registry come first, so that every queue is tried as Linux sets it up.
     for kind in list(problem.queues)[len(study.get_trials(deepcopy=False)) :]:
-        study.enqueue_trial({QUEUE: kind, **{knob.name: _default(knob) for knob in knobs(kind)}})
+        queue = {knob.name: _stored(knob, default_of(knob)) for knob in knobs(kind, problem.bottleneck)}
+        study.enqueue_trial({QUEUE: kind, **queue, **problem.defaults})
     return study
 
 
-def _default(knob: Vary) -> float:
-    given = default_of(knob)
-    return int(given) if knob.whole else given
+def _stored(of: Vary, value: Any) -> Any:
+    """A value as the study has it: one of several values is text."""
+    return canonical(value) if of.values else value
 
 
 def _next(study: optuna.Study, total: int) -> list[int]:
@@ -298,7 +326,7 @@ def _tell(
     summary: Summary,
     metrics: Mapping[str, Mapping[str, Any]],
 ) -> None:
-    """Means over the replications of a trial, or the reason of its failure."""
+    """The worst values over the replications of a trial, or the reason of its failure."""
     import optuna
 
     reasons = {run.run_id: reason for run, reason in (*summary.failed, *summary.suspect)}
@@ -314,9 +342,11 @@ def _tell(
         trial.set_user_attr("reason", trial.user_attrs.get("reason", why))
         study.tell(trial, state=optuna.trial.TrialState.FAIL, skip_if_finished=True)
         return
-    spreads = [summarise(column).t for column in columns]
-    trial.set_user_attr("half_widths", [spread.half_width if spread else None for spread in spreads])
-    study.tell(trial, [fmean(column) for column in columns], skip_if_finished=True)
+    trial.set_user_attr("samples", columns)
+    worst = [
+        max(column) if of.minimise else min(column) for of, column in zip(problem.objectives, columns, strict=True)
+    ]
+    study.tell(trial, worst, skip_if_finished=True)
 
 
 def _outcome(study: optuna.Study, problem: Problem, total: int, interrupted: bool) -> Outcome:
@@ -325,19 +355,21 @@ def _outcome(study: optuna.Study, problem: Problem, total: int, interrupted: boo
     complete = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
     failed = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.FAIL,))
     found = [_found(problem, trial) for trial in complete]
-    best = front(found, problem.objectives)
-    return Outcome(found, len(failed), best, knee(best, problem.objectives, found), total, interrupted)
+    chosen = choose(found, problem.objectives)
+    return Outcome(found, len(failed), front(found, problem.objectives), chosen, total, interrupted)
 
 
 def _found(problem: Problem, trial: FrozenTrial) -> Found:
     made = trial.user_attrs["made"]
     point = made["point"]
     table = point[problem.path]
-    tuned = [f"{name} {value}" for name, value in table.items() if name != "kind"]
+    # The first trials are the queues with their defaults.
+    default = trial.number < len(problem.queues)
+    tuned = ["(defaults)"] if default else [f"{name} {value}" for name, value in table.items() if name != "kind"]
     others = [f"{of.name}={point[of.name]}" for of in problem.varied]
     return Found(
         trial.number, table["kind"], ", ".join([" ".join([table["kind"], *tuned]), *others]), made["queue"],
-        list(trial.values), trial.user_attrs["half_widths"], point, made["runs"],
+        list(trial.values), trial.user_attrs["samples"], point, made["runs"], default,
     )  # fmt: skip
 
 
@@ -350,10 +382,12 @@ def describe(problem: Problem, found: Outcome) -> dict[str, Any]:
             "trial": of.number,
             "queue": dict(of.queue),
             "set": dict(of.point),
+            "default": of.default,
             "values": list(of.values),
-            "half_widths": list(of.half_widths),
+            "means": of.means,
+            "half_widths": of.half_widths,
             "runs": list(of.runs),
-            "tc": tc_of(of.queue),
+            "tc": tc_of(of.queue, problem.bottleneck),
         }
 
     return {
@@ -366,28 +400,11 @@ def describe(problem: Problem, found: Outcome) -> dict[str, Any]:
         "replications": problem.replications,
         "seed": problem.seed,
         "front": [one(of) for of in found.front],
-        "recommended": one(found.knee) if found.knee else None,
+        "recommended": one(found.recommended) if found.recommended else None,
+        "why": found.choice.why if found.choice else None,
+        "default": one(found.choice.default) if found.choice and found.choice.default else None,
+        "best": one(found.choice.best) if found.choice else None,
     }
-
-
-def objectives_of(document: Mapping[str, Any], read: Callable[[str], Reading]) -> list[Objective]:
-    """The default objectives: minimal delay and maximal throughput.
-
-    The delay is the 95th percentile of the RTT of a ping, or of the sojourn times if there is no ping.
-
-    Args:
-        document: The canonical scenario.
-        read: Reads the text of a metric.
-    """
-    ping = next((flow for flow in document["flows"] if flow["traffic"]["kind"] == "ping"), None)
-    delay = "flow.p95_sojourn_l4" if ping is None else f"probe.{_probes(ping)}.p95_rtt"
-    return [Objective(read(delay), True), Objective(read("network.agg_throughput"), False)]
-
-
-def _probes(ping: Mapping[str, Any]) -> str:
-    """Pattern for the names of a ping flow's probes; a flow without a name matches all probes."""
-    name = ping.get("name", "")
-    return f"{name}*" if not name or ping["count"] > 1 else str(name)
 
 
 def nothing(found: Outcome, problem: Problem) -> BloatlabError:

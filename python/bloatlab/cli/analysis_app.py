@@ -93,14 +93,15 @@ def tune(
 ) -> int:
     """Searches the best queues and parameters for a link and its traffic.
 
-    Prints the Pareto front with its tc commands. The same command continues an interrupted search.
+    Prints the Pareto front and what to choose. A trial counts with its worst replication. A default is recommended unless
+    another trial beats it by more than the noise. The same command continues an interrupted search.
 
     Args:
         name: An experiment, or the file of a scenario.
-        queue: Queues to try. For each, the delay and interval or the limit is varied
-            [default: fifo,codel,fq_codel,pie,cake].
-        minimise: Metric to minimise [default: 95th percentile of the RTT of pings, or without a ping of sojourn times].
-            Repeatable.
+        queue: Queues to try. For each, the parameters that matter are searched within the rules of the field, such as a
+            target of 5 to 10 % of CoDel's interval, or the limit [default: fifo,codel,fq_codel,pie,cake].
+        minimise: Metric to minimise [default: 95th percentile of the sojourn time at the bottleneck, and of the RTT of a
+            ping if there is one]. Repeatable.
         maximise: Metric to maximise [default: network.agg_throughput, unless an objective is given]. Repeatable.
         trials: Total number of trials, including stored trials.
         study: What else is varied, and where results go.

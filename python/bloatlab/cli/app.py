@@ -12,6 +12,8 @@ from cyclopts import App, Parameter
 from bloatlab.cli import analysis_app, completers, guide, help_app
 from bloatlab.cli.calc_app import calc
 from bloatlab.cli.check_app import check
+from bloatlab.cli.exchange import NO_TOOL_FILE, ToolFile
+from bloatlab.cli.import_app import import_
 from bloatlab.cli.lab_app import lab
 from bloatlab.cli.options import (
     OUTPUT,
@@ -30,6 +32,7 @@ from bloatlab.cli.options import (
     Set,
     Stored,
     Traces,
+    Weigh,
     with_traces,
 )
 from bloatlab.cli.shell_app import USAGE, shell
@@ -58,6 +61,7 @@ app.command(calc)
 app.command(check)
 app.command(store)
 app.command(runs)
+app.command(import_, name="import")
 app.command(shell, usage=USAGE)
 app.command(lab)
 
@@ -217,7 +221,7 @@ def reproduce(
 
 
 @app.command
-def report(directory: Stored, *, again: Flag = False) -> None:
+def report(directory: Stored, *, again: Flag = False, weigh: Weigh = []) -> None:  # noqa: B006
     """Prints the path of the HTML page of a results directory.
 
     Makes the page if the results or bloatlab have changed.
@@ -225,15 +229,17 @@ def report(directory: Stored, *, again: Flag = False) -> None:
     Args:
         directory: Results directory, or its URL.
         again: Always make the page.
+        weigh: Weight of a group of criteria in rankings, such as delay=2 or fairness=0 [default: 1 for each]. Repeatable.
     """
+    from bloatlab.cli.ranking import weights_for
     from bloatlab.store import Store
 
-    Store(directory)
+    weights = weights_for(weigh, Store(directory))
     from bloatlab.cli.console import patience
     from bloatlab.report import make_report, page_of
 
     with patience("making the page"):
-        page = make_report(directory) if again else page_of(directory)
+        page = make_report(directory, weights) if again else page_of(directory, weights)
     print(page)
 
 
@@ -287,6 +293,7 @@ def export(
     csv: Flag = False,
     parquet: Flag = False,
     pcap: RunId = None,
+    tool_file: ToolFile = NO_TOOL_FILE,
     link: str | None = None,
     summary: Flag = False,
     bootstrap: Flag = False,
@@ -294,37 +301,44 @@ def export(
     engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
-    """Writes tables as CSV or Parquet, or packets as a pcap.
+    """Writes tables as CSV or Parquet, or one run as a pcap or as a file of another tool.
 
-    Prints the paths of the files. Tables are those of all runs, packets those of one run.
+    Prints the paths of the files. Tables are those of all runs.
 
     Args:
         directory: Results directory, or its URL.
         csv: Write tables as CSV.
         parquet: Write tables as Parquet.
         pcap: Write the packets of the run with this run_id. The first digits are enough.
+        tool_file: File of another tool (docs/import-export.md).
         link: Write the packets at this link [default: at the senders of data].
         summary: Write one table only. It has one row per point and metric, with the mean over replications and its 95 %
             interval.
         bootstrap: Add bootstrap intervals to the summary.
-        out: Directory for tables, or file for packets [default: NAME-csv, NAME-parquet or RUN.pcap in the
-            working directory].
-        engine: For --pcap: engine that made the run, if it is not built in.
-        allow_plugins: For --pcap: import the plugins that the run names, because the run is made again.
+        out: Directory for tables, or file for one run [default: NAME-csv, NAME-parquet, or RUN with the usual ending in
+            the working directory].
+        engine: For one run: engine that made the run, if it is not built in.
+        allow_plugins: For one run: import the plugins that the run names, because the run is made again.
     """
+    from bloatlab.cli.exchange import export_file
     from bloatlab.cli.export import export_packets, export_summary, export_tables
     from bloatlab.errors import ParameterError
 
-    if csv + parquet + (pcap is not None) != 1:
-        raise ParameterError("export: give one of --csv, --parquet and --pcap RUN")
-    if summary and pcap is not None:
+    chosen = tool_file.chosen
+    if csv + parquet + (pcap is not None) + (chosen is not None) != 1:
+        raise ParameterError("export: give one of --csv, --parquet, --pcap RUN, --flent RUN and the other formats")
+    if link is not None and pcap is None:
+        raise ParameterError("export: --link needs --pcap")
+    if summary and not (csv or parquet):
         raise ParameterError("export: --summary needs --csv or --parquet")
     if link is not None and pcap is None:
         raise ParameterError("export: --link needs --pcap RUN")
     if bootstrap and not summary:
         raise ParameterError("export: --bootstrap needs --summary")
     form = "csv" if csv else "parquet"
-    if pcap is not None:
+    if chosen is not None:
+        print(export_file(directory, *chosen, out, engine=engine, allow_plugins=allow_plugins))
+    elif pcap is not None:
         print(export_packets(directory, pcap, out, link, engine=engine, allow_plugins=allow_plugins))
     elif summary:
         print(export_summary(directory, form, out, bootstrap=bootstrap))

@@ -12,7 +12,7 @@ from cyclopts import App, Group
 GROUPS = {
     "Look up": ("list", "show", "algorithms", "engines", "schema", "help"),
     "Run": ("run", "simulate", "sweep", "reproduce", "check", "shell", "lab"),
-    "Read": ("report", "figure", "export", "runs", "store"),
+    "Read": ("report", "figure", "export", "import", "runs", "store"),
     "Analyse": ("compare", "sensitivity", "tune"),
     "Tools": ("tc", "trace", "calc", "completion"),
 }
@@ -59,10 +59,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "figure results/deep-buffers ecdf --run 41 -o rtt.pdf",
     ),
     "export": (
-        "export results/deep-buffers --csv",
-        "export results/deep-buffers --parquet --summary -o tables",
+        "export results/deep-buffers --csv --summary -o tables",
         "export results/deep-buffers --pcap 41f0 -o run.pcap",
+        "export results/rrul --flent 41f0 -o rrul.flent.gz",
     ),
+    "import": ("import rrul-today.flent.gz", "import ping.json.gz --out results/home --beside 41f0"),
     "runs": ("runs results/deep-buffers", "runs results/deep-buffers --json"),
     "store check": ("store check results/deep-buffers", "store check results/deep-buffers --json"),
     "store repair": ("store repair results/deep-buffers", "store repair results/deep-buffers -j 2"),

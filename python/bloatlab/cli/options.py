@@ -43,6 +43,7 @@ OutFileRequired = Annotated[Path, Parameter(name=OUT, metavar="FILE")]
 OutDirectory = Annotated[Path | None, Parameter(name=OUT, metavar="DIR")]
 OutDirectoryOrFile = Annotated[Path | None, Parameter(name=OUT, metavar="DIR|FILE")]
 Results = Annotated[Path | str | None, Parameter(name=OUT, converter=_place, metavar="DIR|URL")]
+Weigh = Annotated[list[str], Parameter(name="--weigh", negative=(), show_default=False, metavar="GROUP=WEIGHT")]
 Stored = Annotated[Path | str, Parameter(converter=_place, metavar="DIRECTORY")]
 Flag = Annotated[bool, Parameter(negative=(), show_default=False)]
 AllowPlugins = Annotated[bool, Parameter(name="--allow-plugins", negative=(), show_default=False)]
@@ -115,7 +116,10 @@ class Output(Telling):
     json: Flag = False
     """Print one JSON object and nothing else."""
     all: Flag = False
-    """Print every metric of a single run, or every row of a sweep."""
+    """Print every metric of a single run, every row of a sweep, or every criterion of a ranking."""
+    weigh: Weigh = field(default_factory=list)
+    """Weight of a group of criteria in the ranking, such as delay=2 or fairness=0 [default: 1 for each]. A name such as
+    bulk-delay is one group; a word such as delay is every group with this word. Repeatable."""
 
     def directory(self, name: str) -> Path | str:
         """The results directory. `name` is the name of the experiment, scenario or plan."""
@@ -156,8 +160,9 @@ class Study(Telling):
     file, inputs are dotted paths. A range of more than a decade is sampled on a logarithmic scale. Repeatable."""
     set_: Set = field(default_factory=list)
     """Value of a parameter, or at a dotted path into a file. Repeatable."""
-    replications: int = 1
-    """Runs of each sample or trial, of which the mean is used. Replication r (from 0) has the seed SEED + r."""
+    replications: int | None = None
+    """Runs of each sample or trial. `sensitivity` uses their mean, `tune` their worst value. Replication r (from 0) has the
+    seed SEED + r [default: 1 for sensitivity, 3 for tune]."""
     seed: int = 42
     """Seed of the runs, and of the samples or the search."""
     out: OutDirectory = None

@@ -17,6 +17,7 @@ from bloatlab.analysis.claims import (
 from bloatlab.analysis.judged import verdicts as judged_of
 from bloatlab.cli.console import console, number, progress_bar, say
 from bloatlab.cli.options import Output
+from bloatlab.cli.ranking import weights_of
 from bloatlab.cli.run import INTERRUPTED, command_line, complain_of, print_json, report_line, told
 from bloatlab.cli.summary import FEW_ROWS
 from bloatlab.cli.tables import Column, FittedTable
@@ -47,6 +48,7 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
         if parameter not in experiment.data:
             allowed = ", ".join(experiment.data) or "nothing"
             raise ParameterError(f"{parameter}: is fixed to its published value (can be set: {allowed})")
+    weights = weights_of(output.weigh, {experiment.name: experiment})
     directory = output.directory(experiment.name)
     runs = plan_published(experiment, given, settings.find_engine(NO_PLUGINS))
     with progress_bar(len(runs), quiet=output.json, silent=output.quiet) as tell:
@@ -75,7 +77,7 @@ def reproduce_experiment(name: str, set_: Sequence[str], output: Output, setting
         print_json(experiment.name, runs, metrics, claims, findings=findings, judged=judged)
     else:
         _print(experiment, verdicts, failed, store, output)
-        line = report_line(directory, output)
+        line = report_line(directory, output, weights)
         if line and not output.quiet:
             console().print(line, soft_wrap=True)
     return 1 if failed else 0

@@ -16,10 +16,12 @@ from bloatlab.analysis.ranked import of_plan
 from bloatlab.cli.console import complain, console, counted, patience, progress_bar, say
 from bloatlab.cli.dry_run import show_plan
 from bloatlab.cli.options import Output, Points, Telling
+from bloatlab.cli.ranking import print_ranking, weights_of
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Ranking, describe
 from bloatlab.experiments.suite import Suite
+from bloatlab.experiments.weighing import EQUAL, Weights
 from bloatlab.judges import Verdict
 from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, RunRecord, Store, Writer
@@ -55,7 +57,9 @@ def run_points(source: Source, points: Points, output: Output, settings: RunSett
     with patience("planning the runs", silent=output.quiet or output.json):
         runs, axes = plan_all(source, base, given, replications=points.replications, seed=points.seed, keep=keep)
     experiment = source.experiment if isinstance(source, ExperimentSource) else None
-    return carry_out(Job(source.name, runs, axes, experiment), output.directory(source.name), output, settings)
+    weights = weights_of(output.weigh, {source.name: experiment})
+    job = Job(source.name, runs, axes, experiment, weights)
+    return carry_out(job, output.directory(source.name), output, settings)
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class Job:
     axes: Mapping[str, Any]
     """The swept parameters, which are columns of the summary."""
     experiment: Experiment | None
+    weights: Weights = EQUAL
+    """Weights of the ranking."""
 
 
 def carry_out(job: Job, directory: Place, output: Output, settings: RunSettings) -> int:
@@ -115,7 +121,7 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
     done = summary.measured
     if output.json:
         metrics = store.run_metrics([planned.run_id for planned in done])
-        ranking = of_plan(job.experiment, done, metrics)
+        ranking = of_plan(job.experiment, done, metrics, job.weights)
         judged = verdicts(store, list(metrics), metrics)
         print_json(job.name, done, metrics, claims_of(job.experiment, done, store), ranking, judged=judged)
         return
@@ -124,26 +130,26 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
     out = console()
     more = _answer(job, done, store, output, out)
     if output.quiet:
-        report_line(directory, output)
+        report_line(directory, output, job.weights)
         return
     for line in _made(job, summary, directory, output):
         say(out, line)
     if others := _others(store, done):
         say(out, f"{shown(directory)} also holds {others}; another --out keeps them apart")
-    if line := report_line(directory, output):
+    if line := report_line(directory, output, job.weights):
         out.print(line, soft_wrap=True)
     out.print(next_line(directory, "time_series" if len(done) == 1 else "delay_throughput", more), soft_wrap=True)
 
 
 def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, out: Console) -> str:
     """Prints the verdict and the table. Returns what `--all` would add; empty if nothing."""
-    from bloatlab.cli.summary import FEW_ROWS, many_runs, one_run, points_of, ranking_table, rows_of
+    from bloatlab.cli.summary import FEW_ROWS, many_runs, one_run, points_of, rows_of
     from bloatlab.cli.verdict import verdict_of, verdict_of_sweep
 
     if job.experiment is not None and (job.experiment.criteria or isinstance(job.experiment, Suite)):
         metrics = store.run_metrics([planned.run_id for planned in done])
-        if (ranking := of_plan(job.experiment, done, metrics)) is not None:
-            out.print(ranking_table(job.name, ranking, len(done)))
+        if (ranking := of_plan(job.experiment, done, metrics, job.weights)) is not None:
+            print_ranking(out, job.name, ranking, len(done), everything=output.all)
             return ""
     if len(done) == 1:
         metrics = store.run_metrics([done[0].run_id])[done[0].run_id]
@@ -206,7 +212,7 @@ def _others(store: Store, done: Sequence[PlannedRun]) -> str:
     return " and ".join(f"{count} run{'s' if count > 1 else ''} of {name}" for name, count in others.iter_rows())
 
 
-def report_line(directory: Place, telling: Telling) -> str:
+def report_line(directory: Place, telling: Telling, weights: Weights = EQUAL) -> str:
     """Makes the page. Returns a line with its path, or with the reason why there is none; empty if it is not wanted.
 
     Raises:
@@ -219,7 +225,7 @@ def report_line(directory: Place, telling: Telling) -> str:
             from bloatlab.report import make_report
         except ImportError as error:
             return without_page(error)
-        page = make_report(directory)
+        page = make_report(directory, weights)
     return f"report: {page}" + (f" (and in {shown(directory)})" if is_url(directory) else "")
 
 

@@ -47,7 +47,8 @@ def run_sensitivity(
     wanted = [target.reading(text) for text in metrics]
     base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
     made = sensitivity.design(varied(study.vary), method, samples, study.seed)
-    sampled = sensitivity.runs_of(target.source, base, made, replications=study.replications, seed=study.seed)
+    replications = 1 if study.replications is None else study.replications
+    sampled = sensitivity.runs_of(target.source, base, made, replications=replications, seed=study.seed)
     directory = study.directory(f"{target.source.name}-{NAME}")
     with progress_bar(len(sampled.runs), quiet=study.json, silent=study.quiet) as tell:
         ended = told if study.verbose else None

@@ -17,9 +17,6 @@ from bloatlab.store.metrics import SINGLE
 from bloatlab.store.text import readable
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from bloatlab.experiments.ranking import Ranking
     from bloatlab.sweeps.plan import PlannedRun
 
 FEW_ROWS = 20
@@ -32,25 +29,6 @@ ESSENTIAL = 5
 SMALLEST = 0.0001
 """Smallest half-width that is shown."""
 ELSEWHERE = "the page, --json and a wider terminal (COLUMNS=160) show them"
-
-
-def ranking_table(name: str, ranking: Ranking, runs: int) -> Table:
-    """A table with one row per contender: its score, and value and rank by the main criteria."""
-    from rich.table import Table
-
-    at = f", means over {ranking.points} points" if ranking.points > 1 else ""
-    table = Table(title=f"{name}, {runs} runs{at}", caption="score: mean rank over the groups of criteria; 1 is best")
-    table.add_column("#", justify="right")
-    table.add_column(ranking.subject, no_wrap=True)
-    table.add_column("score", justify="right")
-    shown = [criterion for criterion in ranking.criteria if not criterion.minor]
-    for criterion in shown:
-        unit = f" ({criterion.unit})" if criterion.unit else ""
-        table.add_column(f"{criterion.title}{unit}", justify="right")
-    for row in ranking.contenders:
-        cells = (number(row.values[criterion.name]) for criterion in shown)
-        table.add_row(str(row.position), row.name, f"{row.score:.2f}", *cells)
-    return table
 
 
 def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> FittedTable:

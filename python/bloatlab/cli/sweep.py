@@ -9,6 +9,7 @@ from typing import Any
 from bloatlab.cli.console import patience
 from bloatlab.cli.dry_run import show_plan
 from bloatlab.cli.options import Output
+from bloatlab.cli.ranking import weights_of
 from bloatlab.cli.run import Job, carry_out
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError, ParameterError
@@ -77,4 +78,5 @@ def sweep_plan(
     of_plan = plan.out is not None and output.out is None
     directory = place(str(plan.out)) if of_plan else output.directory(source.name)
     experiment = CATALOGUE.get(source.name) if plan.experiment is not None else None
-    return carry_out(Job(source.name, runs, swept, experiment), directory, output, settings)
+    weights = weights_of(output.weigh, {source.name: experiment})
+    return carry_out(Job(source.name, runs, swept, experiment, weights), directory, output, settings)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from bloatlab import units
 from bloatlab.analysis import tune
+from bloatlab.analysis.advice import advice
+from bloatlab.analysis.bottleneck import CELL, Bottleneck, bottleneck_of
 from bloatlab.analysis.front import Objective
-from bloatlab.analysis.knobs import knobs, queue_path, tc_of
+from bloatlab.analysis.knobs import knobs, tc_of
+from bloatlab.analysis.objectives import objectives_of
+from bloatlab.analysis.space import Vary
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.cli.console import console, number, patience, progress_bar
 from bloatlab.cli.options import Study
@@ -21,9 +27,14 @@ from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError
 from bloatlab.settings import RunSettings
-from bloatlab.sweeps import ScenarioSource, plan, plan_points
+from bloatlab.sweeps import ScenarioSource, Source, plan, plan_points
 
 NAME = "tune"
+BUFFER = "cell.buffer"
+LEAST_BUFFER_KB = 30
+"""Smallest searched RLC buffer of a cell in kB: two initial windows."""
+MOST_ROWS = 15
+JITTER, LATEST = ".start_jitter", "100ms"
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
         found = tune.tune(problem, directory, trials, settings, command=command_line(), progress=tell, ended=ended)
     if found.interrupted:
         return interrupted(f"{len(found.trials)} of {trials} trials", directory)
-    if found.knee is None:
+    if found.recommended is None:
         raise tune.nothing(found, problem)
     if study.json:
         sys.stdout.write(json.dumps(tune.describe(problem, found), allow_nan=False) + "\n")
@@ -56,10 +67,14 @@ def run_tune(name: str, goals: Goals, trials: int, study: Study, settings: RunSe
     failed = f", {found.failed} failed" if found.failed else ""
     if not study.quiet:
         out.print(f"{len(found.trials)} trials{failed}; results in {directory}", soft_wrap=True)
-    out.print(f"recommended: {found.knee.label}", soft_wrap=True)
-    out.print(f"  {tc_of(found.knee.queue)}", soft_wrap=True)
-    if line := _page_line(problem, found, directory, study):
-        out.print(line, soft_wrap=True)
+    if any(name.endswith(JITTER) for name in problem.base):
+        out.print(f"Flows start up to {LATEST} later at random, so that replications differ.")
+    for sentence in advice(problem, found, number):
+        out.print(sentence)
+    for line in tc_of(found.recommended.queue, problem.bottleneck).split("; "):
+        out.print(f"  {line}", soft_wrap=True)
+    if page := _page_line(problem, found, directory, study):
+        out.print(page, soft_wrap=True)
     return 0
 
 
@@ -71,47 +86,97 @@ def problem_of(target: Target, goals: Goals, study: Study) -> Problem:
     """
     source = target.source
     base = {name: named(name, value, text) for name, text in assignments(study.set_, "--set").items()}
-    if isinstance(source, ScenarioSource):
-        path = queue_path(plan_points(source, [{}], base, dry=True)[0].scenario)
-    elif target.experiment is None or all(of.name != tune.QUEUE for of in target.experiment.parameters):
-        raise ParameterError(f"{source.name}: has no parameter `queue` to tune")
-    else:
-        path = tune.QUEUE
+    replications = tune.REPLICATIONS if study.replications is None else study.replications
+    ranges = varied(study.vary)
+    if isinstance(source, ScenarioSource) and replications > 1:
+        base = {**_jitter(source, base), **base}
+    bottleneck = _bottleneck(target, {**base, **{of.name: of.at(0.0) for of in ranges if of.name not in base}})
+    path = bottleneck.path
     if path in base:
         raise ParameterError(f"{path}: is tuned, so it cannot be set; choose the queues to try with --queue")
     queues = list(tune.QUEUES) if goals.queue is None else [name.strip() for name in goals.queue.split(",")]
     if len(set(queues)) < len(queues):
         raise ParameterError("--queue: a queue is given twice")
     for kind in queues:
-        knobs(kind)
-    ranges = varied(study.vary)
+        knobs(kind, bottleneck)
+    defaults: dict[str, int] = {}
+    if path == CELL and BUFFER not in base and all(of.name != BUFFER for of in ranges):
+        buffer, defaults = _buffer(source, base)
+        ranges = [*ranges, buffer]
     if goals.minimise or goals.maximise:
         objectives = [Objective(target.reading(text), True) for text in goals.minimise]
         objectives += [Objective(target.reading(text), False) for text in goals.maximise]
     else:
         first = plan(source, {**base, path: queues[0], **{of.name: of.at(0.0) for of in ranges}})
-        objectives = tune.objectives_of(json.loads(first[0].scenario), target.reading)
-    return Problem(source, base, path, queues, ranges, objectives, study.replications, study.seed)
+        objectives = objectives_of(json.loads(first[0].scenario), bottleneck, target.reading)
+    return Problem(source, base, bottleneck, queues, ranges, objectives, replications, study.seed, defaults)
+
+
+def _jitter(source: ScenarioSource, base: Mapping[str, Any]) -> dict[str, str]:
+    """A random start for flows that have none: most scenarios draw no random number, so all replications are equal."""
+    flows = json.loads(plan_points(source, [{}], base, dry=True)[0].scenario)["flows"]
+    return {
+        f"flows.{index}{JITTER}": LATEST for index, of in enumerate(flows) if not units.duration(of["start_jitter"])
+    }
+
+
+def _bottleneck(target: Target, given: Mapping[str, Any]) -> Bottleneck:
+    """What is tuned: a queue of the scenario, or the parameter `queue` of the experiment."""
+    experiment = target.experiment
+    if experiment is None:
+        return bottleneck_of(plan_points(target.source, [{**given}], {}, dry=True)[0].scenario)
+    if all(of.name != tune.QUEUE for of in experiment.parameters):
+        raise ParameterError(
+            f"{experiment.name}: has no parameter `queue` to tune (allowed: an experiment with this parameter, or the file "
+            "of a scenario)"
+        )
+    if tune.QUEUE in given:
+        return Bottleneck(tune.QUEUE, ())
+    return bottleneck_of(plan(target.source, given)[0].scenario, tune.QUEUE)
+
+
+def _buffer(source: Source, base: Mapping[str, Any]) -> tuple[Vary, dict[str, int]]:
+    """The range of the RLC buffer of a cell, up to its size in the scenario, which is the default."""
+    document = json.loads(plan_points(source, [{}], base, dry=True)[0].scenario)
+    size = max(2, round(units.size(document["cell"]["buffer"]) / 1000))
+    return Vary(BUFFER, (), min(size // 2, LEAST_BUFFER_KB), size, "kB", True), {BUFFER: size}
 
 
 def front_table(problem: Problem, found: Outcome) -> FittedTable:
-    """A table with one row per point of the front: its values and its tc command."""
+    """A table with one row per point of the front, and rows for the recommended trial and its default."""
+    worst = f", worst of {problem.replications} replications" if problem.replications > 1 else ""
+    rows = _rows(found)
+    notes = ["* recommended"]
+    notes += ["- not on the front"] * (len(found.shown) > len(found.front))
+    if left := len(found.shown) - len(rows):
+        notes.append(f"the page has {left} more points of the front")
     columns = [
         Column("#", right=True),
         Column("queue"),
-        *(Column(of.title, right=True) for of in problem.objectives),
-        Column("on Linux", optional=1),
+        # Headings break at spaces only.
+        *(Column(of.title.replace(".", " "), right=True) for of in problem.objectives),
     ]
-    title = f"{problem.source.name}: Pareto front of {len(found.trials)} trials"
-    table = FittedTable(columns, title, ["* recommended"], "--json and the page show them")
-    for place, of_front in enumerate(found.front, 1):
-        star = "*" if found.knee is not None and of_front.number == found.knee.number else ""
-        values = [
-            number(middle) + (f" ± {half:.2g}" if half is not None else "")
-            for middle, half in zip(of_front.values, of_front.half_widths, strict=True)
-        ]
-        table.add(f"{star}{place}", of_front.label, *values, tc_of(of_front.queue))
+    title = f"{problem.source.name}: Pareto front of {len(found.trials)} trials{worst}"
+    table = FittedTable(columns, title, ["; ".join(notes)])
+    for place in rows:
+        shown = found.shown[place]
+        star = "*" if found.recommended is not None and shown.number == found.recommended.number else ""
+        name = str(place + 1) if place < len(found.front) else "-"
+        table.add(f"{star}{name}", shown.label, *(number(value) for value in shown.values))
     return table
+
+
+def _rows(found: Outcome) -> list[int]:
+    """The rows of the table, of a long front evenly spread ones, and those that the recommendation is about."""
+    points = len(found.front)
+    spread = (
+        {round(index * (points - 1) / (MOST_ROWS - 1)) for index in range(MOST_ROWS)}
+        if points > MOST_ROWS
+        else range(points)
+    )
+    about = (found.choice.recommended, found.choice.best, found.choice.default) if found.choice else ()
+    told = {of.number for of in about if of is not None}
+    return [place for place, of in enumerate(found.shown) if place in spread or of.number in told]
 
 
 def _page_line(problem: Problem, found: Outcome, directory: Path, study: Study) -> str:

@@ -20,6 +20,8 @@ BUILT_IN: Mapping[str, str] = {
     "linux-kernel": "bloatlab.engines.linux.engine:LinuxKernel",
 }
 """One line per engine."""
+MEASURING_TOOLS = frozenset({"crusader", "flent", "iperf3", "irtt", "lens", "networkQuality"})
+"""Engines of imported runs (`bloatlab import`). They make no runs."""
 _METHODS = ("version", "available", "supports", "control", "run")
 _ATTRIBUTES = ("name", "reproducible", "concurrency")
 
@@ -52,7 +54,9 @@ def find(name: str | Engine, allowed: AllowedPlugins = NO_PLUGINS) -> Engine:
         ParameterError: There is no such engine, it may not be imported, or its import fails.
     """
     engine = _made(name, allowed) if isinstance(name, str) else name
-    # Its results would pass for those of the built-in engine.
+    # Its results would pass for those of the tool, or of the built-in engine.
+    if engine.name in MEASURING_TOOLS:
+        raise EngineError(f"engine {engine.name}: is the name of a measuring tool; give yours another `name`")
     if engine.name in ENGINES and not isinstance(engine, ENGINES[engine.name]):
         raise EngineError(f"engine {engine.name}: is the name of a built-in engine; give yours another `name`")
     if why := engine.available():
@@ -61,6 +65,8 @@ def find(name: str | Engine, allowed: AllowedPlugins = NO_PLUGINS) -> Engine:
 
 
 def _made(name: str, allowed: AllowedPlugins) -> Engine:
+    if name in MEASURING_TOOLS:
+        raise EngineError(f"engine {name}: measured its runs elsewhere (`bloatlab import`), and cannot make them")
     # The user's class is not added: each use needs the permission again.
     plugin = ENGINES[name] if name in ENGINES else read(ENGINES.load(name, may_import=name in allowed), name)[1]
     try:

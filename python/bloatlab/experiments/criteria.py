@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
@@ -22,12 +22,22 @@ class Criterion:
     unit: str
     better: Better
     group: str
-    """Each group of criteria has the same weight."""
+    """Each group of criteria has the same weight, unless the user weighs them."""
     formula: str
     read: Callable[[Metrics], float | None]
     """Returns the number, or `None` if the run has no such value."""
     minor: bool = False
     """Whether the terminal's table leaves it out, because it has no room for all."""
+
+
+def plane(criteria: Sequence[Criterion]) -> tuple[Criterion, Criterion] | None:
+    """The delay and the throughput that contenders trade against each other; `None` if one of them is missing.
+
+    The delay is the first 95th percentile of a group of delays, and the throughput the first criterion of its group.
+    """
+    delay = next((one for one in criteria if "delay" in one.group.split() and one.name.endswith("_p95")), None)
+    throughput = next((one for one in criteria if one.group == "throughput"), None)
+    return (delay, throughput) if delay and throughput else None
 
 
 def _of(entities: Mapping[str, Mapping[str, float]], name: str) -> list[Mapping[str, float]]:

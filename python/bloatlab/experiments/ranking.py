@@ -2,24 +2,31 @@
 
 A point is one combination of values of the axes that are not compared. At each point, values are averaged over the
 replications, and contenders are ranked by each criterion; 1 is the best. Values that agree to three digits share the
-mean of their ranks. A contender without a value comes last. The score of a contender is the mean over the groups of
-criteria of its mean rank in the group.
+mean of their ranks. A contender without a value comes last. The score of a contender is the weighted mean over the
+groups of criteria of its mean rank in the group.
+
+Ranks say nothing about distances, so many good ranks could hide a long delay. Therefore a contender that another one
+beats in both delay and throughput never comes first.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from bloatlab.experiments.criteria import Better, Criterion, Metrics
+from bloatlab.experiments.caveats import caveats_of
+from bloatlab.experiments.criteria import Better, Criterion, Metrics, plane
+from bloatlab.experiments.weighing import EQUAL, Weights
 
 MEANING = (
     "Contenders are ranked by each criterion; 1 is the best. Values that agree to three digits share the mean of their "
-    "ranks, and a contender without a value comes last. The score is the mean over the groups of criteria of the mean "
-    "rank in the group; lower is better."
+    "ranks, and a contender without a value comes last. The score is the weighted mean over the groups of criteria of the "
+    "mean rank in the group; lower is better. A contender that another one beats in both delay and throughput is never "
+    "first."
 )
 
 
@@ -51,7 +58,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Contenders in the order of their scores."""
+    """Contenders in the order of their scores; the first is the one with the best score that no other beats."""
 
     criteria: tuple[Criterion, ...]
     """Criteria for which at least one run has a value."""
@@ -59,6 +66,35 @@ class Ranking:
     points: int
     subject: str = "queue"
     """What the contenders are."""
+    weights: Weights = EQUAL
+    beaten: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Contenders that others beat, with those others: no worse in delay and throughput, and better in one of them."""
+    within: Mapping[str, float] = field(default_factory=dict)
+    """For a ranking over experiments: the groups of criteria that they rank by, with their weights."""
+
+    @property
+    def groups(self) -> dict[str, float]:
+        """Groups of criteria with their weights."""
+        return {criterion.group: self.weights.of(criterion.group) for criterion in self.criteria}
+
+    @property
+    def plane(self) -> tuple[Criterion, Criterion] | None:
+        """The delay and the throughput of the Pareto front; `None` if the criteria have no such pair."""
+        return plane(self.criteria)
+
+    @property
+    def front(self) -> tuple[Contender, ...]:
+        """The Pareto front of delay and throughput, sorted by delay; empty without such a pair."""
+        if self.plane is None:
+            return ()
+        delay, throughput = (criterion.name for criterion in self.plane)
+        kept = [row for row in self.contenders if row.name not in self.beaten and row.values[throughput] is not None]
+        return tuple(sorted(kept, key=lambda row: row.values[delay] or 0.0))
+
+    @property
+    def outscored(self) -> tuple[Contender, ...]:
+        """Contenders with a better score than the first, which are not first because others beat them."""
+        return tuple(row for row in self.contenders[1:] if round(row.score, 9) < round(self.contenders[0].score, 9))
 
 
 def observe(
@@ -102,7 +138,8 @@ def _label(name: str, value: Any, *, bare: bool = False) -> str:
     if isinstance(value, Mapping):
         rest = ", ".join(f"{key}={item}" for key, item in value.items() if key != "kind")
         value = f"{value.get('kind')} ({rest})" if rest else value.get("kind")
-    return str(value) if bare else f"{name}={value}"
+    shown = "default" if value is None else str(value)
+    return shown if bare else f"{name}={shown}"
 
 
 def places(values: Sequence[float | None], better: Better) -> list[float]:
@@ -116,8 +153,13 @@ def places(values: Sequence[float | None], better: Better) -> list[float]:
     return ranks.fill_null(last).to_list()
 
 
-def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], subject: str = "queue") -> Ranking:
-    """Ranks the contenders, the best first."""
+def rank(
+    criteria: Sequence[Criterion],
+    observations: Sequence[Observation],
+    subject: str = "queue",
+    weights: Weights = EQUAL,
+) -> Ranking:
+    """Ranks the contenders, the best first; contenders with equal scores are in the order of their runs."""
     known = tuple(
         criterion for criterion in criteria if any(one.values[criterion.name] is not None for one in observations)
     )
@@ -141,7 +183,7 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], sub
             if criterion.name in own:
                 groups.setdefault(criterion.group, []).append(own[criterion.name])
         by_group = {group: fmean(places) for group, places in groups.items()}
-        score = fmean(by_group.values()) if by_group else float(len(names))
+        score = _score(by_group, weights, len(names))
         found = {c.name: _values(observations, name, c) for c in known}
         rows.append(
             Contender(
@@ -153,9 +195,42 @@ def rank(criteria: Sequence[Criterion], observations: Sequence[Observation], sub
                 by_group,
             )
         )  # fmt: skip
-    rows.sort(key=lambda row: (round(row.score, 9), row.name))
-    placed = (replace(row, position=index + 1) for index, row in enumerate(rows))
-    return Ranking(known, tuple(placed), len(points), subject)
+    beaten = _beaten(rows, plane(known))
+    return Ranking(known, placed(rows, beaten), len(points), subject, weights, beaten)
+
+
+def placed(rows: Sequence[Contender], beaten: Mapping[str, tuple[str, ...]]) -> tuple[Contender, ...]:
+    """Contenders with their positions: by score, but the first is the best of those that no other beats."""
+    in_order = sorted(rows, key=lambda row: round(row.score, 9))
+    first = next((row for row in in_order if row.name not in beaten), None)
+    if first is not None:
+        in_order = [first, *(row for row in in_order if row is not first)]
+    return tuple(replace(row, position=index + 1) for index, row in enumerate(in_order))
+
+
+def _score(groups: Mapping[str, float], weights: Weights, last: int) -> float:
+    """Weighted mean of the ranks; `last` if no group with a weight has a rank."""
+    total = sum(weights.of(group) for group in groups)
+    return sum(weights.of(group) * place for group, place in groups.items()) / total if total else float(last)
+
+
+def _beaten(rows: Sequence[Contender], of: tuple[Criterion, Criterion] | None) -> dict[str, tuple[str, ...]]:
+    """Contenders that others dominate in delay and throughput, with those others."""
+    if of is None:
+        return {}
+    delay, throughput = (criterion.name for criterion in of)
+    known = {
+        row.name: (slow, -fast)
+        for row in rows
+        if (slow := row.values[delay]) is not None and (fast := row.values[throughput]) is not None
+    }
+    found = {}
+    for row in rows:
+        mine = known.get(row.name, (math.inf, math.inf))
+        better = (name for name, its in known.items() if its != mine and its[0] <= mine[0] and its[1] <= mine[1])
+        if others := tuple(better):
+            found[row.name] = others
+    return found
 
 
 def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking | None:
@@ -165,7 +240,9 @@ def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking |
         return None
     scores: dict[str, dict[str, float]] = {}
     for point in points:
-        here = rank(ranking.criteria, [one for one in observations if one.point == point], ranking.subject)
+        here = rank(
+            ranking.criteria, [one for one in observations if one.point == point], ranking.subject, ranking.weights
+        )
         scores[point] = {row.name: row.score for row in here.contenders}
     criteria = [
         Criterion(point, point, "", "lower", point, f"score at {point}", lambda _: None, minor=True) for point in points
@@ -176,8 +253,8 @@ def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking |
     ]
     found = rank(criteria, observed, ranking.subject)
     order = {row.name: row.position for row in ranking.contenders}
-    placed = sorted((replace(row, position=order[row.name]) for row in found.contenders), key=lambda row: row.position)
-    return replace(found, contenders=tuple(placed))
+    rows = sorted((replace(row, position=order[row.name]) for row in found.contenders), key=lambda row: row.position)
+    return replace(found, contenders=tuple(rows))
 
 
 def _values(observations: Sequence[Observation], name: str, criterion: Criterion) -> list[float]:
@@ -194,6 +271,15 @@ def describe(ranking: Ranking) -> dict[str, Any]:
     return {
         "meaning": MEANING,
         "points": ranking.points,
+        "weights": ranking.groups,
+        "caveats": list(caveats_of(ranking.subject, [row.name for row in ranking.contenders])),
+        "pareto": {
+            "delay": ranking.plane[0].name,
+            "throughput": ranking.plane[1].name,
+            "front": [row.name for row in ranking.front],
+        }
+        if ranking.plane
+        else None,
         "criteria": [
             {key: getattr(criterion, key) for key in ("name", "title", "unit", "better", "group", "formula")}
             for criterion in ranking.criteria
@@ -203,6 +289,7 @@ def describe(ranking: Ranking) -> dict[str, Any]:
                 "name": row.name,
                 "position": row.position,
                 "score": row.score,
+                "beaten_by": list(ranking.beaten.get(row.name, ())),
                 "groups": dict(row.groups),
                 "values": dict(row.values),
                 "ranks": dict(row.ranks),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.criteria import Criterion
-from bloatlab.experiments.ranking import Observation, Ranking, rank
+from bloatlab.experiments.ranking import Contender, Observation, Ranking, placed, rank
 
 
 @dataclass(frozen=True)
@@ -53,4 +53,17 @@ def overall(suite: Suite, rankings: Mapping[str, Ranking | None]) -> Ranking | N
     observed = [
         Observation(contender, "", {name: of.get(contender) for name, of in scores.items()}) for contender in contenders
     ]
-    return rank(criteria, observed, suite.subject)
+    found = rank(criteria, observed, suite.subject)
+    beaten = _beaten_everywhere([ranking for ranking in ranked.values() if ranking.plane], found.contenders)
+    within = {group: weight for ranking in ranked.values() for group, weight in ranking.groups.items()}
+    return replace(found, contenders=placed(found.contenders, beaten), beaten=beaten, within=within)
+
+
+def _beaten_everywhere(rankings: Sequence[Ranking], contenders: Sequence[Contender]) -> dict[str, tuple[str, ...]]:
+    """Contenders that the same other ones beat in every experiment."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in contenders if rankings else ():
+        others = set.intersection(*(set(ranking.beaten.get(row.name, ())) for ranking in rankings))
+        if others:
+            found[row.name] = tuple(other.name for other in contenders if other.name in others)
+    return found

@@ -130,8 +130,9 @@ def points_of_engines(runs: pl.DataFrame) -> list[int]:
 def of_engines(store: Store, runs: pl.DataFrame, point: int | None = None) -> dict[str, pl.DataFrame]:
     """`engine_series`: time series of a point that several engines ran; nothing if there is none.
 
-    `engine`, `run_id`, `quantity` (`queue_delay`, `throughput`, `cwnd`, `srtt`), `entity` (the link with the longest queue,
-    or a flow), `time_s`, `value`. The simulator comes first. At most `ENGINE_RUNS` runs of each engine are taken.
+    `engine`, `run_id`, `quantity` (`queue_delay`, `throughput`, `cwnd`, `srtt`, `rtt`), `entity` (the link with the longest
+    queue, a flow, or for `rtt` a probe), `time_s`, `value`. The simulator comes first. At most `ENGINE_RUNS` runs of each
+    engine are taken.
 
     Args:
         store: The results.
@@ -146,10 +147,12 @@ def of_engines(store: Store, runs: pl.DataFrame, point: int | None = None) -> di
     order = there.sort(pl.col("engine").replace_strict(engines, range(len(engines))), maintain_order=True)
     taken = order.group_by("engine", maintain_order=True).head(ENGINE_RUNS).select("engine", "run_id")
     ids = taken["run_id"].to_list()
-    flows, links = (store.table(name, ids) for name in ("flow_series", "link_series"))
+    flows, links, probes = (store.table(name, ids) for name in ("flow_series", "link_series", "probe_series"))
     (link,) = network.queueing_links({"link_series": links}, 1) or [""]
     parts = [_quantity(links.filter(pl.col("link").cast(pl.String) == link), "queue_delay", "link", "sojourn_ms")]
     parts += [_quantity(flows, quantity, "flow", column) for quantity, column in _QUANTITIES.items()]
+    # A store without a probe has no such table.
+    parts += [_quantity(probes, "rtt", "probe", "rtt_ms")] if not probes.is_empty() else []
     series = taken.join(pl.concat(parts), on="run_id", how="inner", maintain_order="left_right")
     return {"engine_series": series}
 
@@ -221,7 +224,8 @@ def _at_points(ranking: Ranking, observed: list[Observation]) -> pl.DataFrame:
     positions = {row.name: row.position for row in ranking.contenders}
     parts = []
     for point in dict.fromkeys(one.point for one in observed):
-        here = rank(ranking.criteria, [one for one in observed if one.point == point], ranking.subject)
+        there = [one for one in observed if one.point == point]
+        here = rank(ranking.criteria, there, ranking.subject, ranking.weights)
         placed = [replace(row, position=positions[row.name]) for row in here.contenders]
         rows = _rows(replace(here, contenders=tuple(placed)))
         parts.append(rows.with_columns(pl.lit(point).alias("point")))

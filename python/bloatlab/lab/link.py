@@ -53,6 +53,8 @@ def fragment(document: Mapping[str, Any], seed: int) -> str:
 
 def _refusals(document: Mapping[str, Any]) -> Iterator[str]:
     """What the lab cannot run, each with its key: a browser tab has no files, no programs and no Python."""
+    if "measurement" in document:
+        yield "the run was measured and imported, so it has no scenario"
     for started in programs(document):
         yield f"{started.path}: `{started.kind}` is a program, and a browser tab starts none"
     waiting: list[tuple[str, Any]] = [("", document)]

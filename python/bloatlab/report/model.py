@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from bloatlab import language
-from bloatlab.experiments.ranking import MEANING, Ranking
 from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, MetricTable
 from bloatlab.report.verdict import Verdict
@@ -234,48 +233,13 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
 
 @dataclass
 class RankingView:
-    """Tables of a ranking: scores, values, and definitions of the criteria."""
+    """Tables of a ranking: the Pareto front, scores, values, and definitions of the criteria."""
 
+    front: PlainTable | None
+    """Delay, throughput and fairness of every contender; `None` if the criteria have no delay or no throughput."""
     scores: PlainTable
     values: PlainTable
     criteria: PlainTable
-
-
-def ranking_view(ranking: Ranking) -> RankingView:
-    """The tables of a ranking, with the best of each column marked."""
-    groups = list(dict.fromkeys(criterion.group for criterion in ranking.criteria))
-    head = [
-        [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
-        for row in ranking.contenders
-    ]
-    by_group = [metric_tables.best([row.groups.get(group) for row in ranking.contenders], "lower") for group in groups]
-    scores = [
-        [*cells, *(replace(of[index], text=_place(of[index].sort)) for of in by_group)]
-        for index, cells in enumerate(head)
-    ]
-    over = f" Ranks and values are means over {ranking.points} points." if ranking.points > 1 else ""
-    values: list[list[Cell]] = [[cells[1]] for cells in head]
-    for criterion in ranking.criteria:
-        found = metric_tables.best([row.values[criterion.name] for row in ranking.contenders], criterion.better)
-        for cells, row, cell in zip(values, ranking.contenders, found, strict=True):
-            place = row.ranks.get(criterion.name)
-            cells.append(cell if place is None else replace(cell, text=f"{cell.text} ({_place(place)})"))
-    titles = [
-        f"{criterion.title} ({criterion.unit})" if criterion.unit else criterion.title for criterion in ranking.criteria
-    ]
-    meanings = [
-        [Cell(criterion.title), Cell(criterion.group), Cell(criterion.better), Cell(criterion.formula)]
-        for criterion in ranking.criteria
-    ]
-    return RankingView(
-        PlainTable(["#", ranking.subject, "score", *groups], scores, "Ranking", sortable=True, note=f"{MEANING}{over}"),
-        PlainTable([ranking.subject, *titles], values, "Values", sortable=True, note="The rank is in brackets."),
-        PlainTable(["criterion", "group", "better", "definition"], meanings, "Criteria"),
-    )
-
-
-def _place(rank: float | str | None) -> str:
-    return f"{rank:.3g}" if isinstance(rank, int | float) else text.NONE
 
 
 RUN_COLUMNS = {

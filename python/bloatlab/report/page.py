@@ -17,11 +17,12 @@ from bloatlab.analysis.claims import answers_of_store, findings_of_store
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
+from bloatlab.experiments.weighing import EQUAL, Weights
 from bloatlab.figures import bundle
 from bloatlab.figures.policy import policy
 from bloatlab.judges import MEANINGS
 from bloatlab.metrics import definitions
-from bloatlab.report import answers, current, metric_tables, model, site, text, verdict
+from bloatlab.report import answers, current, metric_tables, model, ranked_verdict, ranked_view, site, text, verdict
 from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
@@ -46,11 +47,12 @@ ONE_POINT = "delay_throughput"
 MOST_COMMANDS = 6
 
 
-def make_report(directory: Path | str) -> Path:
+def make_report(directory: Path | str, weights: Weights = EQUAL) -> Path:
     """Writes `report.html` into a results directory: one file that opens offline.
 
     Args:
         directory: The results directory, or its URL, to which the page is uploaded as well.
+        weights: Weights of rankings.
 
     Returns:
         The path of the page on this machine.
@@ -60,19 +62,19 @@ def make_report(directory: Path | str) -> Path:
     """
     store = Store(directory)
     store.fetch_files()
-    page = _make(store)
-    current.note(store.directory, page)
+    page = _make(store, weights)
+    current.note(store.directory, page, weights)
     store.publish()
     return page
 
 
-def page_of(directory: Path | str) -> Path:
+def page_of(directory: Path | str, weights: Weights = EQUAL) -> Path:
     """The page of a results directory. Makes it if it is missing or out of date."""
     store = Store(directory)
-    return current.page(store.directory) or make_report(directory)
+    return current.page(store.directory, weights) or make_report(directory, weights)
 
 
-def _make(store: Store) -> Path:
+def _make(store: Store, weights: Weights) -> Path:
     from bloatlab.figures import source
 
     tables = source.stored(store)
@@ -81,9 +83,9 @@ def _make(store: Store) -> Path:
     names = tables["runs"]["experiment"].unique(maintain_order=True).to_list()
     suite = suite_of(names)
     if suite is not None:
-        return _site(store, tables, suite, names)
+        return _site(store, tables, suite, names, weights)
     drawings = Drawings()
-    views = [_experiment(store, drawings, tables, name, f"e{index + 1}") for index, name in enumerate(names)]
+    views = [_experiment(store, drawings, tables, name, f"e{index + 1}", weights) for index, name in enumerate(names)]
     page = render(
         "report.html",
         drawings,
@@ -96,7 +98,7 @@ def _make(store: Store) -> Path:
     return write(store.directory / NAME, page)
 
 
-def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str]) -> Path:
+def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names: list[str], weights: Weights) -> Path:
     """Writes a page for each experiment, and their index."""
     from bloatlab.figures import source
 
@@ -104,7 +106,7 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
     views = {}
     for name in names:
         drawings = Drawings()
-        views[name] = view = _experiment(store, drawings, tables, name, "e1")
+        views[name] = view = _experiment(store, drawings, tables, name, "e1", weights)
         view.commands = commands
         page = render(
             "report.html",
@@ -117,7 +119,7 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
-    ranking = overall_of_store(store, suite)
+    ranking = overall_of_store(store, suite, weights)
     drawings = Drawings()
     answer = answers.of_store(store, suite.name)
     figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
@@ -125,7 +127,9 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
     return write(store.directory / site.INDEX, render("site.html", drawings, site=whole))
 
 
-def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFrame], name: str, anchor: str) -> Any:
+def _experiment(
+    store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFrame], name: str, anchor: str, weights: Weights
+) -> Any:
     from bloatlab.figures import source, sweep
     from bloatlab.report.replications import points_table
 
@@ -137,7 +141,7 @@ def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFr
         **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics")},
     }
     swept, known = sweep.read(own), _known(name)
-    ranked = of_store(store, known)
+    ranked = of_store(store, known, weights)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, own)
     own |= source.of_engines(store, mine)
     measures = known.measures if known else {}
@@ -161,7 +165,7 @@ def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFr
     commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
-        judged = replace(verdict.of_ranking(ranked.ranking), grade=judged.grade)
+        judged = replace(ranked_verdict.of_ranking(ranked.ranking), grade=judged.grade)
     return model.ExperimentView(
         name=name,
         anchor=anchor,
@@ -176,7 +180,7 @@ def _experiment(store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFr
         lab_note=lab.note,
         parameters=model.parameters(own["parameters"], swept, known),
         claims=model.claims(claims, known.source if known else ""),
-        ranking=model.ranking_view(ranked.ranking) if ranked else None,
+        ranking=ranked_view.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
         points=points_table(swept, columns),
         runs=with_column(model.runs_table(swept, columns, queues, anchors), listed, lab) if several else None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bloatlab.experiments.ranking import Ranking
-from bloatlab.report import verdict
+from bloatlab.report import ranked_verdict
 from bloatlab.report.answers import Answer
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, ExperimentView, PlainTable
@@ -94,7 +94,7 @@ def index(
         suite.summary,
         suite.source,
         commands,
-        verdict.of_places(ranking) if ranking else None,
+        ranked_verdict.of_places(ranking) if ranking else None,
         answer,
         scores(ranking) if ranking else None,
         figures,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from bloatlab.analysis.front import Found
+from bloatlab.analysis.advice import advice
+from bloatlab.analysis.front import Found, front
 from bloatlab.analysis.knobs import tc_of
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.report import text
@@ -22,21 +24,24 @@ from bloatlab.store import Store
 NAME = "tune.html"
 FIGURE = "pareto.svg"
 CAPTION = (
-    "Each mark is one trial. Numbered trials, joined by the dashed line, are the Pareto-optimal ones of the table. The star "
-    "is the recommended trial. Better is up and to the right."
+    "Each mark is one trial. Numbered trials, joined by the dashed line, are those of the table that no other beats in both "
+    "objectives of the figure. The star is the recommended trial. Better is up and to the right."
 )
 
 
 def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
-    """The tables for the figure, which shows the first two objectives."""
-    places = {of.number: place for place, of in enumerate(found.front, 1)}
+    """The tables for the figure, which shows the first two objectives and their own Pareto front."""
+    drawn = {
+        of.number for of in front([replace(of, values=of.values[:2]) for of in found.trials], problem.objectives[:2])
+    }
+    places = {of.number: place for place, of in enumerate(found.front, 1) if of.number in drawn}
     rows = [
         {
             "kind": of.kind,
             "x": of.values[0],
             "y": of.values[1],
             "place": places.get(of.number),
-            "knee": found.knee is not None and of.number == found.knee.number,
+            "knee": found.recommended is not None and of.number == found.recommended.number,
         }
         for of in found.trials
     ]
@@ -46,9 +51,10 @@ def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
 
 
 def value(of: Found, place: int) -> str:
-    """A value with the half-width of its interval."""
+    """The worst value, then the mean of the replications with the half-width of its interval."""
     half = of.half_widths[place]
-    return text.number(of.values[place]) + (f" ± {text.number(half, 2)}" if half is not None else "")
+    mean = f" (mean {text.number(of.means[place])} ± {text.number(half, 2)})" if half is not None else ""
+    return text.number(of.values[place]) + mean
 
 
 def make_tuning_page(
@@ -75,7 +81,7 @@ def make_tuning_page(
         figures.append(Drawn("pareto", "Trials and the Pareto front", CAPTION, False, pictures))
         saved = directory / FIGURE
         write_whole(saved, lambda temporary: save(pareto(tables), temporary))
-    runs = [of.runs[0] for of in found.front]
+    runs = [of.runs[0] for of in found.shown]
     lab = openings(Store(directory), [], runs)
     page = render(
         "tune.html",
@@ -83,7 +89,7 @@ def make_tuning_page(
         title=f"Queues for {problem.source.name}",
         name=problem.source.name,
         sentence=sentence(problem, found),
-        tc=tc_of(found.knee.queue) if found.knee else "",
+        tc=tc_of(found.recommended.queue, problem.bottleneck).replace("; ", "\n") if found.recommended else "",
         commands=list(commands),
         figures_drawn=figures,
         front=with_column(front_table(problem, found), runs, lab),
@@ -95,25 +101,26 @@ def make_tuning_page(
 
 
 def sentence(problem: Problem, found: Outcome) -> str:
-    """The recommended queue and its values."""
-    if found.knee is None:
-        return "Every trial failed."
-    best = found.knee
-    given = ", ".join(
-        f"{of.reading.text} {value(best, place)} {of.reading.unit}".rstrip()
-        for place, of in enumerate(problem.objectives)
-    )
-    return f"Recommended: {best.label}. {given}."
+    """The recommended queue, why, and how far it is from the default."""
+    return " ".join(advice(problem, found, text.number)) or "Every trial failed."
 
 
 def front_table(problem: Problem, found: Outcome) -> PlainTable:
-    """A table with one row per point of the front."""
+    """A table with one row per point of the front, and rows for the recommended trial and its default."""
     rows = []
-    for number, of in enumerate(found.front, 1):
-        star = " (recommended)" if found.knee is not None and of.number == found.knee.number else ""
-        cells = [Cell(value(of, place), of.values[place]) for place in range(len(problem.objectives))]
-        rows.append([Cell(f"{number}{star}", number), Cell(of.label, of.label), *cells, Cell(tc_of(of.queue))])
-    columns = ["#", "queue", *(of.title for of in problem.objectives), "on Linux"]
+    for place, of in enumerate(found.shown, 1):
+        number = str(place) if place <= len(found.front) else "not on the front"
+        star = " (recommended)" if found.recommended is not None and of.number == found.recommended.number else ""
+        cells = [Cell(value(of, index), of.values[index]) for index in range(len(problem.objectives))]
+        rows.append(
+            [
+                Cell(f"{number}{star}", place),
+                Cell(of.label, of.label),
+                *cells,
+                Cell(tc_of(of.queue, problem.bottleneck, shaped=False)),
+            ]
+        )
+    columns = ["#", "queue", *(of.title for of in problem.objectives), "queue on Linux"]
     return PlainTable(columns, rows, "Pareto front", sortable=True)
 
 
@@ -122,7 +129,9 @@ def searched_table(problem: Problem) -> PlainTable:
     from bloatlab.analysis.knobs import knobs
 
     rows = [
-        [Cell(kind), Cell(of.name.partition(".")[2]), Cell(of.text)] for kind in problem.queues for of in knobs(kind)
+        [Cell(kind), Cell(of.name.partition(".")[2]), Cell(of.text)]
+        for kind in problem.queues
+        for of in knobs(kind, problem.bottleneck)
     ]
     rows += [[Cell("all"), Cell(of.name), Cell(of.text)] for of in problem.varied]
     return PlainTable(["queue", "parameter", "range"], rows, "Searched parameters")
@@ -132,4 +141,12 @@ def notes(problem: Problem, found: Outcome) -> list[tuple[str, Any]]:
     """Facts about the search: objectives, trials, replications, seed."""
     trials = text.plural(len(found.trials), "trial") + (f", {found.failed} failed" if found.failed else "")
     goals = "; ".join(f"{'minimise' if of.minimise else 'maximise'} {of.reading.text}" for of in problem.objectives)
-    return [("objectives", goals), ("trials", trials), ("replications", problem.replications), ("seed", problem.seed)]
+    fixed = ", ".join(f"{name}={value}" for name, value in problem.base.items())
+    given = [("set", fixed)] if fixed else []
+    return [
+        *given,
+        ("objectives", goals),
+        ("trials", trials),
+        ("replications", problem.replications),
+        ("seed", problem.seed),
+    ]

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bloatlab.experiments.ranking import Ranking
 from bloatlab.figures import network, prepare
 from bloatlab.figures.sweep import Sweep, metrics_by_run
 from bloatlab.judges.grade import MEANING, grade
@@ -17,8 +16,6 @@ __all__ = [
     "carried_mbps",
     "grade",
     "label",
-    "of_places",
-    "of_ranking",
     "of_run",
     "of_sweep",
     "waiting",
@@ -215,35 +212,6 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
     )
     lowest, highest = grade(queues[best]), grade(queues[worst])
     return Verdict(lowest if lowest == highest else f"{lowest} to {highest}", sentence, [])
-
-
-def of_ranking(ranking: Ranking) -> Verdict:
-    """The first and the last contender of a ranking, and the main values of the first."""
-    first, last = ranking.contenders[0], ranking.contenders[-1]
-    at = f" over {ranking.points} points" if ranking.points > 1 else ""
-    numbers = [("contenders", str(len(ranking.contenders)))]
-    for criterion in ranking.criteria:
-        if (
-            criterion.name.endswith(("_p95", "_goodput", "_fairness"))
-            and (value := first.values[criterion.name]) is not None
-        ):
-            numbers.append((f"{criterion.title}, {first.name}", text.with_unit(value, criterion.unit)))
-    sentence = (
-        f"{first.name} is first of {len(ranking.contenders)} with a score of {first.score:.2f}{at}, and "
-        f"{last.name} is last with {last.score:.2f}. The score is a mean rank: 1 means best by every criterion."
-    )
-    return Verdict("", sentence, numbers)
-
-
-def of_places(ranking: Ranking) -> Verdict:
-    """The first and the last contender over several experiments."""
-    first, last = ranking.contenders[0], ranking.contenders[-1]
-    best = sum(1 for place in first.ranks.values() if place < 2)
-    sentence = (
-        f"{first.name} is first of {len(ranking.contenders)} over {len(ranking.criteria)} experiments, with a mean rank of "
-        f"{first.score:.2f}, and leads in {best} of them. {last.name} is last with {last.score:.2f}."
-    )
-    return Verdict("", sentence, [])
 
 
 def label(swept: Sweep, run_id: str) -> str:

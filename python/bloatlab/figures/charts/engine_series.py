@@ -21,12 +21,14 @@ QUANTITIES = {
     "throughput": "throughput (Mbit/s)",
     "cwnd": "cwnd (segments)",
     "srtt": "sRTT (ms)",
+    "rtt": "RTT of probes (ms)",
 }
+OF_FLOWS = ("throughput", "cwnd", "srtt")
 
 
 def _note(tables: network.Tables) -> str:
     series = network.table(tables, TABLE)
-    flows = series.filter(pl.col("quantity") != "queue_delay")["entity"].n_unique()
+    flows = series.filter(pl.col("quantity").is_in(OF_FLOWS))["entity"].n_unique()
     runs = series.group_by("engine", maintain_order=True).agg(pl.col("run_id").n_unique())
     counts = ", ".join(f"{engine}: {count}" for engine, count in runs.iter_rows())
     shown = f" {FLOWS} of {flows} flows are drawn." if flows > FLOWS else ""
@@ -36,7 +38,7 @@ def _note(tables: network.Tables) -> str:
 @as_figure(
     title="Engines over time",
     caption="The same scenario by each engine: queueing delay at the bottleneck, and throughput, window and sRTT of each "
-    "flow. Thin lines are single runs, thick lines their mean.",
+    "flow, and RTT of each probe. Thin lines are single runs, thick lines their mean.",
     needs=(TABLE,),
     when=lambda tables: network.table(tables, TABLE)["engine"].n_unique() > 1,
     of_runs=True,
@@ -46,7 +48,7 @@ def engine_series(tables: network.Tables, *, width: int) -> Any:
     """One panel per quantity and flow on the same time axis, one colour per engine.
 
     Args:
-        tables: `engine_series`: `engine`, `run_id`, `quantity`, `entity` (link or flow), `time_s`, `value`.
+        tables: `engine_series`: `engine`, `run_id`, `quantity`, `entity` (link, flow or probe), `time_s`, `value`.
         width: Width of the whole figure, pixels; below 560 the flows are stacked.
 
     Returns:
@@ -55,18 +57,22 @@ def engine_series(tables: network.Tables, *, width: int) -> Any:
     series = network.table(tables, TABLE)
     engines = series["engine"].unique(maintain_order=True).to_list()
     end = prepare.high(series["time_s"]) or 1.0
-    flows = series.filter(pl.col("quantity") != "queue_delay")["entity"].unique(maintain_order=True).to_list()[:FLOWS]
-    across = 1 if width < NARROW else max(1, len(flows))
+    flows, probes = (
+        series.filter(pl.col("quantity").is_in(of))["entity"].unique(maintain_order=True).to_list()[:FLOWS]
+        for of in (OF_FLOWS, ("rtt",))
+    )
+    across = 1 if width < NARROW else max(1, len(flows), len(probes))
     rows = []
     for quantity, title in QUANTITIES.items():
         of = series.filter(quantity=quantity)
         if quantity == "queue_delay":
             rows += [[_Panel(of, title, "", plot_width(width))]] if not of.is_empty() else []
             continue
+        entities = probes if quantity == "rtt" else flows
         panels = [
-            _Panel(own, title, flow if len(flows) > 1 else "", plot_width(width, across))
-            for flow in flows
-            if not (own := of.filter(entity=flow)).is_empty()
+            _Panel(own, title, entity if len(entities) > 1 else "", plot_width(width, across))
+            for entity in entities
+            if not (own := of.filter(entity=entity)).is_empty()
         ]
         rows += [panels[start : start + across] for start in range(0, len(panels), across)]
     colour = parts.colour(engines, list(palette.in_order(engines).values()), field="engine")

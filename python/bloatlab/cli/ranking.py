@@ -1,0 +1,165 @@
+"""The ranking that `run` prints: its Pareto front and its values, then who is first and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bloatlab.cli.console import number
+from bloatlab.cli.values import assignments
+from bloatlab.errors import ParameterError
+from bloatlab.experiments import CATALOGUE
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.caveats import caveats_of
+from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.ranking import Ranking
+from bloatlab.experiments.ranking_text import first, front
+from bloatlab.experiments.suite import Suite
+from bloatlab.experiments.weighing import EQUAL, Weights
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from bloatlab.store import Store
+
+OPTION = "--weigh"
+
+
+def weights_of(given: Sequence[str], experiments: Mapping[str, Experiment | None]) -> Weights:
+    """The weights that `--weigh` gives.
+
+    Args:
+        given: `GROUP=WEIGHT`.
+        experiments: The experiments whose rankings they are for, by name; `None` for what is no experiment.
+
+    Raises:
+        ParameterError: A weight is not a number, there is no such group of criteria, or there is no ranking.
+    """
+    if not given:
+        return EQUAL
+    groups = [group for experiment in experiments.values() for group in _groups(experiment)]
+    if not groups:
+        raise ParameterError(f"{OPTION}: {', '.join(experiments)} has no ranking to weigh")
+    try:
+        weights = Weights.read(assignments(given, OPTION))
+        weights.check(groups)
+    except ParameterError as error:
+        text = str(error)
+        raise ParameterError(text if text.startswith(OPTION) else f"{OPTION} {text}") from error
+    return weights
+
+
+def weights_for(given: Sequence[str], store: Store) -> Weights:
+    """The weights that `--weigh` gives for the rankings of a store.
+
+    Raises:
+        ParameterError: As for `weights_of`.
+    """
+    names = store.runs()["experiment"].unique(maintain_order=True).to_list() if given else []
+    return weights_of(given, {name: CATALOGUE.get(name) for name in names})
+
+
+def _groups(experiment: Experiment | None) -> list[str]:
+    """The groups of criteria of an experiment; of a suite, those of its members."""
+    if isinstance(experiment, Suite):
+        return [group for member in experiment.members for group in _groups(member)]
+    return [criterion.group for criterion in experiment.criteria] if experiment else []
+
+
+def print_ranking(out: Console, name: str, ranking: Ranking, runs: int, *, everything: bool = False) -> None:
+    """Prints a ranking in tables that fit the width of the console.
+
+    Args:
+        out: Where.
+        name: Name of the experiment.
+        ranking: The ranking.
+        runs: Number of its runs.
+        everything: Whether all criteria are shown, in as many tables as they need.
+    """
+    if text := front(ranking, number):
+        out.print(text)
+    at = f", means over {ranking.points} points" if ranking.points > 1 else ""
+    title = f"{name}, {runs} runs{at}"
+    main = _main(ranking)
+    shown = list(ranking.criteria) if everything else main
+    while True:
+        fitting = _fitting(out, ranking, shown)
+        out.print(_table(ranking, fitting, title))
+        shown = shown[len(fitting) :] if everything else []
+        if not shown:
+            break
+    out.print(first(ranking))
+    for caveat in caveats_of(ranking.subject, [row.name for row in ranking.contenders]):
+        out.print(caveat)
+    hints = ["`--weigh GROUP=WEIGHT` changes the weights"]
+    if not everything and (left := len(ranking.criteria) - len(main)):
+        hints.append(f"`--all` and the page show {left} more {'experiments' if ranking.within else 'criteria'}")
+    out.print("; ".join(hints) + ".")
+
+
+def _main(ranking: Ranking) -> list[Criterion]:
+    """The criteria of the short table: delay, throughput and fairness, or else the first of each group.
+
+    A ranking over experiments has their scores in place of criteria.
+    """
+    if ranking.within:
+        return list(ranking.criteria[:4])
+    plane = list(ranking.plane or ())
+    fairness = [one for one in ranking.criteria if one.group == "fairness"][:1]
+    sparse = [one for one in ranking.criteria if one.group == "sparse flows" and not one.minor][:1]
+    if plane:
+        return [*plane, *sparse, *fairness]
+    first_of = {criterion.group: criterion for criterion in reversed(ranking.criteria) if not criterion.minor}
+    return [criterion for criterion in ranking.criteria if first_of.get(criterion.group) is criterion][:4]
+
+
+NAME_WIDTH = 18
+"""Columns for the name of a contender; a longer one is broken."""
+BORDER = 3
+"""Columns of a border with a space on each side."""
+
+
+def _fitting(out: Console, ranking: Ranking, criteria: Sequence[Criterion]) -> list[Criterion]:
+    """As many of the criteria, from the first, as fit the width without a broken word."""
+    left = out.width - (len("*999") + _name_width(ranking) + len("score") + 3 * BORDER + 1)
+    found: list[Criterion] = []
+    for criterion in criteria:
+        left -= _width(criterion) + BORDER
+        if left < 0 and found:
+            break
+        found.append(criterion)
+    return found
+
+
+def _name_width(ranking: Ranking) -> int:
+    longest = max(len(row.name) for row in ranking.contenders)
+    return max(min(NAME_WIDTH, longest), *map(len, ranking.subject.split()))
+
+
+def _width(criterion: Criterion) -> int:
+    """Columns of a criterion: the longest word of its heading, and at least a number such as 0.001234."""
+    return max(8, *map(len, _heading(criterion).split()))
+
+
+def _heading(criterion: Criterion) -> str:
+    return f"{criterion.title} ({criterion.unit})" if criterion.unit else criterion.title
+
+
+def _table(ranking: Ranking, criteria: Sequence[Criterion], title: str) -> Table:
+    """One row per contender: its values, and its score."""
+    from rich.table import Table
+
+    front_names = {row.name for row in ranking.front}
+    caption = "score: weighted mean rank; 1 is best" + ("; * Pareto front" if front_names else "")
+    table = Table(title=title, caption=caption)
+    table.add_column("#", justify="right", no_wrap=True)
+    table.add_column(ranking.subject, overflow="fold", min_width=_name_width(ranking))
+    for criterion in criteria:
+        table.add_column(_heading(criterion), justify="right", min_width=_width(criterion))
+    table.add_column("score", justify="right", no_wrap=True)
+    for row in ranking.contenders:
+        cells = (number(row.values[criterion.name]) for criterion in criteria)
+        star = "*" if row.name in front_names else ""
+        table.add_row(f"{star}{row.position}", row.name, *cells, f"{row.score:.2f}")
+    return table

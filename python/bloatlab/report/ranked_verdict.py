@@ -1,0 +1,34 @@
+"""The verdict of a ranking: who is first and by what, with the values that matter most."""
+
+from __future__ import annotations
+
+from bloatlab.experiments.caveats import caveats_of
+from bloatlab.experiments.ranking import Ranking
+from bloatlab.experiments.ranking_text import first, front
+from bloatlab.report import text
+from bloatlab.report.verdict import Verdict
+
+
+def of_ranking(ranking: Ranking) -> Verdict:
+    """The Pareto front, the first contender and what the score weighs, the caveats, and the main values of the first."""
+    best = ranking.contenders[0]
+    numbers = [("contenders", str(len(ranking.contenders)))]
+    fairness = [criterion for criterion in ranking.criteria if criterion.group == "fairness"][:1]
+    for criterion in (*(ranking.plane or ()), *fairness):
+        if (value := best.values[criterion.name]) is not None:
+            numbers.append((f"{criterion.title}, {best.name}", text.with_unit(value, criterion.unit)))
+    return Verdict(
+        "", " ".join(filter(None, [front(ranking, text.number), first(ranking), *_caveats(ranking)])), numbers
+    )
+
+
+def of_places(ranking: Ranking) -> Verdict:
+    """The first and the last contender over several experiments."""
+    best, last = ranking.contenders[0], ranking.contenders[-1]
+    leads = sum(1 for place in best.ranks.values() if place < 2)
+    sentence = f"{best.name} leads in {leads} of the experiments. {last.name} is last with {last.score:.2f}."
+    return Verdict("", " ".join([first(ranking), sentence, *_caveats(ranking)]), [])
+
+
+def _caveats(ranking: Ranking) -> tuple[str, ...]:
+    return caveats_of(ranking.subject, [row.name for row in ranking.contenders])
