@@ -150,7 +150,7 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
         metrics = store.run_metrics([planned.run_id for planned in done])
         if (ranking := of_plan(job.experiment, done, metrics, job.weights)) is not None:
             print_ranking(out, job.name, ranking, len(done), everything=output.all)
-            return "" if output.all else "every criterion"
+            return ""
     if len(done) == 1:
         metrics = store.run_metrics([done[0].run_id])[done[0].run_id]
         lines = verdict_of(store, done[0], metrics)

@@ -107,7 +107,7 @@ def front_table(problem: Problem, found: Outcome) -> FittedTable:
         *(Column(of.title.replace(".", " "), right=True) for of in problem.objectives),
     ]
     title = f"{problem.source.name}: Pareto front of {len(found.trials)} trials{worst}"
-    table = FittedTable(columns, title, notes, "--json and the page show them")
+    table = FittedTable(columns, title, ["; ".join(notes)])
     for place in rows:
         shown = found.shown[place]
         star = "*" if found.recommended is not None and shown.number == found.recommended.number else ""

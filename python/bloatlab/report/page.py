@@ -42,6 +42,8 @@ NAME = "report.html"
 OF_PICKED = ("time_series", "probe_rtt", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
 ENGINES = "engine_series"
 """The figure that every experiment has if several engines ran it."""
+ONE_POINT = "delay_throughput"
+"""Of a single run this figure is one point, which the verdict says in words."""
 MOST_COMMANDS = 6
 
 
@@ -183,7 +185,9 @@ def _experiment(
         points=points_table(swept, columns),
         runs=with_column(model.runs_table(swept, columns, queues, anchors), listed, lab) if several else None,
         not_measured=_not_measured(mine),
-        figures=_figures(drawings, own, f"{anchor}-", of_runs=True, only=_shown(known)),
+        figures=_figures(
+            drawings, own, f"{anchor}-", of_runs=True, only=_shown(known), without=() if several else (ONE_POINT,)
+        ),
         details=details,
         files=_files(store, known, swept),
         findings=model.findings(findings_of_store(store, known)),
@@ -268,10 +272,12 @@ def _figures(
     *,
     of_runs: bool,
     only: tuple[str, ...] | None = None,
+    without: tuple[str, ...] = (),
 ) -> list[model.Drawn]:
     from bloatlab.figures.registry import REGISTRY
 
     wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
+    wanted = [figure for figure in wanted if figure.name not in without]
     # In the order that the experiment states, so that its main figure is the first.
     wanted.sort(key=lambda figure: only.index(figure.name) if only and of_runs else 0)
     return [draw_figure(drawings, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
