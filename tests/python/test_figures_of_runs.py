@@ -6,6 +6,7 @@ import pytest
 import synthetic
 from bloatlab import figures
 from bloatlab.figures import palette, registry, sweep
+from bloatlab.figures.order import given
 from specification import colours, mark, rows, titles, units
 
 RANKINGS = {"ranking", "places", "overall"}
@@ -102,3 +103,13 @@ def test_ellipses_have_a_panel_a_point_and_skip_those_without_long_flows():
     spec = figures.draw("goodput_ellipses", {**tables, "metrics": metrics}).to_dict()
     panels = [panel["title"]["text"] for row in spec["vconcat"] for panel in row["hconcat"]]
     assert panels == ["rate=1", "rate=3"]
+
+
+def test_values_are_in_the_order_in_which_they_were_asked_for() -> None:
+    command = "bloatlab run deep-buffers --sweep cca=reno,bbr --sweep 'queue=fq_codel limit 5,codel'"
+    call = "bloatlab.sweep('deep-buffers', axes={'cca': ['cubic', 'bbr'], 'qlen': ['80p', '20p']}, engine='sim')"
+    hostile = "bloatlab.sweep(__import__('os').getcwd(), axes={'k': [exit()]})"
+    listed = given([command, call, hostile, "not ( python", "'open"], ["rrul", "no-such-experiment"]).rows()
+    assert listed[:4] == [("cca", "reno"), ("cca", "bbr"), ("queue", "fq_codel limit 5"), ("queue", "codel")]
+    assert listed[4:7] == [("cca", "cubic"), ("qlen", "80p"), ("qlen", "20p")]
+    assert listed[7:] == [("queue", "fifo"), ("queue", "fq_codel"), ("queue", "cake")]

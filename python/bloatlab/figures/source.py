@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from bloatlab.engines import DEFAULT
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import network, sweep
+from bloatlab.figures.order import given
 from bloatlab.store import Keep
 
 if TYPE_CHECKING:
@@ -70,30 +69,13 @@ def of_result(result: Result) -> dict[str, pl.DataFrame]:
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
     """Tables of a store over all runs: `runs`, `parameters`, `metrics`, and `given`, the values of sweeps in their order."""
+    runs = store.runs()
     return {
-        "runs": store.runs(),
+        "runs": runs,
         "parameters": store.parameters(),
         "metrics": store.metrics(),
-        "given": given(store.invocations()["command"].to_list()),
+        "given": given(store.invocations()["command"].to_list(), runs["experiment"].unique().to_list()),
     }
-
-
-def given(commands: Sequence[str]) -> pl.DataFrame:
-    """Values of `--sweep` in the order of the commands that made a store: `name`, `value`.
-
-    Runs end in another order than they were asked for, so their own order is not that of the user.
-    """
-    rows: dict[tuple[str, str], None] = {}
-    for command in commands:
-        try:
-            words = shlex.split(command)
-        except ValueError:
-            continue
-        for option, word in itertools.pairwise(words):
-            if option == "--sweep":
-                name, _, listed = word.partition("=")
-                rows.update(dict.fromkeys((name, value.strip()) for value in listed.split(",")))
-    return pl.DataFrame(list(rows), schema={"name": pl.String, "value": pl.String}, orient="row")
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
