@@ -148,4 +148,4 @@ def answers_of_store(store: Store, experiment: Experiment | None) -> list[Findin
     if experiment is None or type(experiment).answers is Experiment.answers:
         return []
     done = store.runs().filter(experiment=experiment.name, status="done")["run_id"].to_list()
-    return experiment.answers([store.run(run_id) for run_id in done if store.has_tables(run_id)])
+    return experiment.answers(store.results([run_id for run_id in done if store.has_tables(run_id)]))

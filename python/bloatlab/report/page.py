@@ -62,7 +62,8 @@ def make_report(directory: Path | str, weights: Weights = EQUAL) -> Path:
     """
     store = Store(directory)
     store.fetch_files()
-    page = _make(store, weights)
+    with store.held():
+        page = _make(store, weights)
     current.note(store.directory, page, weights)
     store.publish()
     return page
@@ -301,8 +302,8 @@ def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainT
         return None
     rows: list[list[Cell]] = []
     left = 0
-    for run_id in swept.frame["run_id"].to_list():
-        for name in known.files(store.run(run_id)):
+    for result in store.results(swept.frame["run_id"].to_list()):
+        for name in known.files(result):
             path = store.directory / FILES / name
             if not path.exists():
                 continue
@@ -310,7 +311,7 @@ def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainT
             if len(rows) < model.MOST_FILES:
                 size = path.stat().st_size
                 link = Cell(name, name, link=f"{FILES}/{name}")
-                rows.append([link, Cell(verdict.label(swept, run_id)), Cell(f"{size:,}", size)])
+                rows.append([link, Cell(verdict.label(swept, result.run_id)), Cell(f"{size:,}", size)])
     note = f"{left} more are in {FILES}/." if left else ""
     return model.PlainTable(["file", "run", "bytes"], rows, "Files", sortable=True, note=note) if rows else None
 

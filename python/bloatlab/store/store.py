@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ class Store:
             if not Store.exists(self.directory):
                 raise StoreError(f"{shown(place)}: holds no results (no {DATABASE})")
         self._last: Content | None = None
+        self._held = False
         self._content()
 
     @classmethod
@@ -155,6 +156,7 @@ class Store:
                 return self._read(name, by_part, content)
             except (FileNotFoundError, DamagedError) as error:
                 found = error
+                self._held = False
                 # A writer merges parts when it closes. The next attempt sees their new names.
                 if self._mirror is not None:
                     self._mirror.pull()
@@ -178,8 +180,7 @@ class Store:
 
     def origin(self, run_id: str) -> Origin:
         """What a run was made from."""
-        row = self.find(run_id)
-        return Origin(row["run_id"], row["engine"], row["engine_version"], row["scenario"], row["seed"])
+        return _origin(self.find(run_id))
 
     def has_tables(self, run_id: str) -> bool:
         """Whether a run's tables were kept, or can be made again without importing what the user has not named."""
@@ -266,11 +267,27 @@ class Store:
 
         Tables that were not kept are made again by the engine that made the run, if it is reproducible.
         """
-        row = self.find(run_id)
-        if row["status"] == "failed":
-            raise StoreError(f"{self.directory}: run {row['run_id']} failed: {row['reason']}")
+        return self.results([run_id])[0]
+
+    def results(self, run_ids: Sequence[str]) -> list[Result]:
+        """The results of several runs, in this order. Their metrics are read at once.
+
+        Args:
+            run_ids: Identities, or unambiguous prefixes of them.
+
+        Raises:
+            StoreError: There is no such run, or one of them failed.
+        """
+        rows = [self.find(run_id) for run_id in run_ids]
+        for row in rows:
+            if row["status"] == "failed":
+                raise StoreError(f"{self.directory}: run {row['run_id']} failed: {row['reason']}")
+        metrics = self.run_metrics([row["run_id"] for row in rows])
+        return [self._result(row, metrics[row["run_id"]]) for row in rows]
+
+    def _result(self, row: Mapping[str, Any], metrics: Mapping[str, Any]) -> Result:
         identity = row["run_id"]
-        origin = self.origin(identity)
+        origin = _origin(row)
 
         def simulate(packets: bool) -> Outcome:
             return origin.simulate(result.plugins, result.given_engine, packets=packets)
@@ -295,7 +312,7 @@ class Store:
             repetition=row["repetition"],
             suspect=row["reason"] if row["status"] == "suspect" else None,
             digest=row["digest"],
-            metrics=self.run_metrics([identity])[identity],
+            metrics=metrics,
             load=load,
             with_packets=lambda: simulate(packets=True),
             recorded=row["kept"] >= Keep.PACKETS,
@@ -343,9 +360,27 @@ class Store:
     def _repr_html_(self) -> str:
         return str(bloatlab.display.html_of_store(self))
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Reads the database once for all that happens inside, instead of looking for changes at each call.
+
+        If a writer merges parts meanwhile, it is read again.
+        """
+        self._content()
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+
     def _content(self) -> Content:
-        self._last = Content.load(self.directory, self._last)
+        if not self._held or self._last is None:
+            self._last = Content.load(self.directory, self._last)
         return self._last
+
+
+def _origin(row: Mapping[str, Any]) -> Origin:
+    return Origin(row["run_id"], row["engine"], row["engine_version"], row["scenario"], row["seed"])
 
 
 def _engines(runs: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
