@@ -12,8 +12,10 @@ from bloatlab import cli
 from bloatlab.cli.main_numbers import MainNumbers, main_numbers
 from bloatlab.cli.summary import Point, many_runs
 from bloatlab.cli.verdict import verdict_of_sweep
+from bloatlab.experiments.criteria import alike
+from bloatlab.experiments.phrases import with_unit
 from bloatlab.figures import source
-from bloatlab.report import verdict
+from bloatlab.report import answers, verdict
 from bloatlab.store import Store
 
 
@@ -136,6 +138,44 @@ def test_a_single_run_is_told_in_a_few_lines(tmp_path, capsys, monkeypatch):
     assert len(lines) == 6
     assert cli.command(["run", "deep-buffers", "--all"]) == 0
     assert len(capsys.readouterr().out.splitlines()) > 60
+
+
+def test_the_probes_of_a_flow_with_a_count_share_a_line(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "250")
+    (tmp_path / "many.toml").write_text(
+        """
+        name = "many"
+        duration = "3s"
+        dumbbell = { rate = "10Mbit/s", rtt = "20ms" }
+        flows = [
+            { name = "bulk" },
+            { name = "web", count = 3, start_interval = "300ms", traffic = { kind = "fetch", response = "10kB" } },
+            { name = "ping", traffic = "ping" },
+        ]
+        """
+    )
+    assert cli.command(["simulate", "many.toml"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    lines = sorted((line for line in shown if " of ping" in line or " of web" in line), reverse=True)
+    assert [line.partition(":")[0] for line in lines] == ["fetch time of web", "RTT of ping"]
+    assert lines[0].endswith(" (means over 3 probes)")
+    store = bl.open(tmp_path / "results" / "many")
+    run = store.run(store.runs()["run_id"][0])
+    tails = [of["p95_rtt"] for name, of in run.probe_metrics.items() if name.startswith("web_")]
+    assert len(tails) == 3
+    assert len(set(tails)) > 1
+    assert f"95th percentile {with_unit(sum(tails) / 3, 'ms')}" in lines[0]
+    # The page says the same.
+    said = " ".join(answers.answer(Store(tmp_path / "results" / "many")))
+    assert f"The fetch time of web (95th percentile) is {with_unit(sum(tails) / 3, 'ms')}" in said
+    assert "web_1" not in said
+
+
+def test_names_that_a_user_gave_are_not_joined():
+    assert alike(["web_1", "web_2", "ping"]) == {"web": ["web_1", "web_2"], "ping": ["ping"]}
+    assert alike(["ping", "ping_1", "ping_2"]) == {name: [name] for name in ("ping", "ping_1", "ping_2")}
+    assert alike(["web_1", "_2", "_3"]) == {name: [name] for name in ("web_1", "_2", "_3")}
 
 
 BOTH_WAYS = """

@@ -31,7 +31,7 @@ def verdict_of(store: Store, run: PlannedRun, metrics: Mapping[str, Any]) -> lis
         from bloatlab.analysis.judged import verdicts
         from bloatlab.figures import source
         from bloatlab.judges import line_of
-        from bloatlab.report import text, verdict
+        from bloatlab.report import verdict
     except ImportError:
         return []
     if not store.has_tables(run.run_id):
@@ -44,16 +44,33 @@ def verdict_of(store: Store, run: PlannedRun, metrics: Mapping[str, Any]) -> lis
         return []
     judged = verdict.of_run(tables, store.metrics().filter(pl.col("run_id") == run.run_id))
     numbers = [f"{name} {value}" for name, value in judged.numbers]
-    traffic = traffic_of(run.scenario)
-    probes = [
-        f"{'RTT' if traffic.get(probe, PING) == PING else 'fetch time'} of {probe}: median "
-        f"{text.with_unit(values['p50_rtt'], 'ms')}, 95th percentile {text.with_unit(values.get('p95_rtt'), 'ms')}"
-        for probe, values in metrics.get("probe_metrics", {}).items()
-        if "p50_rtt" in values
-    ]
+    probes = _probes(metrics.get("probe_metrics", {}), traffic_of(run.scenario))
     scores = line_of(verdicts(store, [run.run_id], {run.run_id: metrics})[run.run_id])
     grade = f"grade {judged.grade}: " if judged.grade else ""
     return [*filter(None, [f"{grade}{judged.sentence}", scores, "; ".join(numbers), *probes])]
+
+
+def _probes(measured: Mapping[str, Mapping[str, float]], traffic: Mapping[str, str]) -> list[str]:
+    """A line for each probe, or for all probes of a flow with a count.
+
+    Args:
+        measured: The metrics of each probe.
+        traffic: The kind of traffic of each flow; a probe that is not there is a ping.
+    """
+    from bloatlab.experiments.criteria import alike
+    from bloatlab.experiments.phrases import with_unit
+
+    lines = []
+    for name, members in alike(probe for probe, values in measured.items() if "p50_rtt" in values).items():
+        what = "RTT" if traffic.get(members[0], PING) == PING else "fetch time"
+        medians = [measured[probe]["p50_rtt"] for probe in members]
+        tails = [measured[probe]["p95_rtt"] for probe in members if "p95_rtt" in measured[probe]]
+        several = f" (means over {len(members)} probes)" if len(members) > 1 else ""
+        lines.append(
+            f"{what} of {name}: median {with_unit(fmean(medians), 'ms')}, 95th percentile "
+            f"{with_unit(fmean(tails) if tails else None, 'ms')}{several}"
+        )
+    return lines
 
 
 def verdict_of_sweep(points: Sequence[Point]) -> list[str]:

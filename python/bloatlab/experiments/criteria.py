@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
@@ -43,6 +43,25 @@ def plane(criteria: Sequence[Criterion]) -> tuple[Criterion, Criterion] | None:
 def _of(entities: Mapping[str, Mapping[str, float]], name: str) -> list[Mapping[str, float]]:
     """Metrics of the flows or probes of this name, one or `NAME_1`, `NAME_2`, ..."""
     return [values for entity, values in entities.items() if entity == name or entity.startswith(f"{name}_")]
+
+
+def alike(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names in groups: `NAME_1`, `NAME_2`, ... of a flow with a count are one group `NAME`, others are a group each.
+
+    Args:
+        names: Names of flows, probes or links; each once.
+    """
+    stems: dict[str, list[str]] = {}
+    every = list(names)
+    for name in every:
+        stem, _, number = name.rpartition("_")
+        stems.setdefault(stem if stem and number.isdecimal() else name, []).append(name)
+    found: dict[str, list[str]] = {}
+    for stem, members in stems.items():
+        # A user may call single flows `ping` and `ping_1`.
+        counted = len(members) > 1 and stem not in members
+        found |= {stem: members} if counted else {name: [name] for name in members}
+    return found
 
 
 def values(metrics: Metrics, scope: str, name: str, metric: str) -> list[float]:

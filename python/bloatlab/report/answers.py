@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -84,9 +85,12 @@ def read_runs(store: Store, experiment: str, runs: Collection[str] | None = None
 
 def generic(store: Store, read: Runs, experiment: str, runs: Collection[str] | None = None) -> list[str]:
     """Says of any runs how long packets wait, how much of the capacity is used, and what a ping measured."""
-    pings = list(dict.fromkeys(probe for run in read for probe in run.metrics.get("probe_metrics", {})))
+    probes = criteria.alike(dict.fromkeys(probe for run in read for probe in run.metrics.get("probe_metrics", {})))
     fetches = {probe for run in read for probe, of in run.metrics.get("probe_metrics", {}).items() if "rtos" in of}
-    asked = [_asked(probe, "fetch time" if probe in fetches else "RTT") for probe in pings[:MOST_PINGS]]
+    asked = [
+        _asked(name, members, "fetch time" if members[0] in fetches else "RTT")
+        for name, members in list(probes.items())[:MOST_PINGS]
+    ]
     if len(read) == 1:
         return [*_single(store, experiment, runs), *(line for of in asked for line in contrast(read.by(), of))]
     if not len(read):
@@ -129,5 +133,10 @@ QUEUE = Quantity("standing queue", _standing, words=WAIT)
 USE = Quantity("share of the bottleneck's capacity in use", _used, phrases.percent)
 
 
-def _asked(probe: str, what: str) -> Quantity:
-    return Quantity(f"{what} of {probe} (95th percentile)", criteria.mean_of("probe", probe, "p95_rtt"), words=WAIT)
+def _asked(name: str, members: Sequence[str], what: str) -> Quantity:
+    def read(metrics: Metrics) -> float | None:
+        of = metrics.get("probe_metrics", {})
+        found = [float(of[probe]["p95_rtt"]) for probe in members if "p95_rtt" in of.get(probe, {})]
+        return fmean(found) if found else None
+
+    return Quantity(f"{what} of {name} (95th percentile)", read, words=WAIT)
