@@ -210,6 +210,53 @@ def test_two_groups_are_told_with_both_numbers() -> None:
     assert len(used(queues(a=(1, 5), b=(3, 9.9), c=(9, 10)).by("queue"), RATE, DELAY)) == 3
 
 
+BULK = Quantity("delay of the transfers", lambda metrics: metrics.get("bulk"), words=("shortest", "longest"))
+
+
+def beside(**values: tuple[float, float, float | None]) -> Runs:
+    """A run per queue with the delay of a call, the rate, and the delay of the transfers."""
+    names = ("delay", "rate", "bulk")
+    return Runs([Run({"queue": queue}, dict(zip(names, of, strict=True))) for queue, of in values.items()])
+
+
+def test_a_queue_that_protects_a_call_is_told_with_the_delay_of_the_transfers() -> None:
+    four = beside(fq=(1, 9.7, 146), pie=(30, 9.9, 20), fifo=(200, 10, 100), sfq=(2, 8, 170)).by("queue")
+    assert weighed(four, DELAY, RATE, bulk=BULK)[-2:] == [
+        "The delay of the transfers is 146 ms with fq, shortest with pie (20 ms) and longest with sfq (170 ms).",
+        "With pie, both this delay (20 ms) and the rate (9.90 Mbit/s) are better than with fq.",
+    ]
+    # One that nothing beats in both, and another that keeps the rate.
+    three = beside(cake=(1, 8, 13), fq=(20, 9.7, 146), fifo=(200, 10, 150)).by("queue")
+    lines = weighed(three, DELAY, RATE, bulk=BULK)
+    assert "with fq (20 ms)" in lines[-2]
+    assert lines[-1] == "The delay of the transfers is 13 ms with cake and 146 ms with fq, longest with fifo (150 ms)."
+    # Two are told with every number.
+    two = beside(fq=(1, 9, 146), fifo=(200, 10, 100)).by("queue")
+    assert "The delay of the transfers is 146 ms with fq and 100 ms with fifo." in weighed(two, DELAY, RATE, bulk=BULK)
+    # Nothing to tell.
+    none = beside(fq=(1, 9.7, None), pie=(30, 9.9, None), fifo=(200, 10, None)).by("queue")
+    assert weighed(none, DELAY, RATE, bulk=BULK) == weighed(none, DELAY, RATE)
+    same = beside(fq=(1, 9.7, 50), pie=(30, 9.9, 50), fifo=(200, 10, 50)).by("queue")
+    assert weighed(same, DELAY, RATE, bulk=BULK)[-1] == "The delay of the transfers is 50 ms with each of them."
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aqm-comparison",
+        "nr-dynamic-buffers",
+        "rfc7928-rural",
+        "rfc7928-mix",
+        "rfc7928-bursts",
+        "rrul",
+        "responsiveness",
+    ],
+)
+def test_no_experiment_praises_a_queue_by_the_delay_of_sparse_flows_alone(name: str) -> None:
+    lines = CATALOGUE[name].answer(runs_of(name, "sparse", most=3))
+    assert any(re.search(r"queueing delay of the (transfers|load) (is|hardly differs)", line) for line in lines)
+
+
 def test_conditions_are_said_once() -> None:
     rows = [
         ({"queue": queue, "rate": rate}, {"delay": delay, "rate": rate})

@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from statistics import fmean
 from typing import Any
 
@@ -244,19 +245,69 @@ def _beside(low: Sequence[Group], high: Sequence[Group], beside: Sequence[Quanti
     return found
 
 
-def weighed(groups: Sequence[Group], delay: Quantity, rate: Quantity, *beside: Quantity) -> list[str]:
-    """Where a delay is shortest and longest, and what that costs in throughput.
+def weighed(
+    groups: Sequence[Group], delay: Quantity, rate: Quantity, *beside: Quantity, bulk: Quantity | None = None
+) -> list[str]:
+    """Where a delay is shortest and longest, and what that costs in throughput and in the delay of other flows.
 
     Args:
         groups: The groups.
         delay: The number that should be small.
         rate: The number that should be large.
         beside: Other numbers of the groups with the shortest and the longest delay.
+        bulk: Delay of the flows that fill the queue, if `delay` is of a sparse flow. A queue per flow protects a sparse
+            flow even where the others wait long, so its delay alone would praise a queue that cures nothing.
     """
     if len(groups) <= 2:
-        return contrast(groups, delay, *beside, rate)
+        return contrast(groups, delay, *([bulk] if bulk else []), *beside, rate)
     cost = kept(groups, delay, rate) or contrast(groups, rate)
-    return _said_once(groups, [*contrast(groups, delay, *beside), *cost])
+    others = _of_bulk(groups, delay, rate, bulk) if bulk else []
+    return _said_once(groups, [*contrast(groups, delay, *beside), *cost, *others])
+
+
+def _of_bulk(groups: Sequence[Group], delay: Quantity, rate: Quantity, bulk: Quantity) -> list[str]:
+    """How long bulk flows wait in the groups that are praised for another delay, and which groups beat these in both."""
+    low, high = extremes(groups, bulk)
+    if not low or _labels(low) == _labels(high) or _near(groups, bulk):
+        return contrast(groups, bulk)
+    quick, _ = extremes(groups, delay)
+    keeper = _keeper(groups, delay, rate)
+    praised = list({group.label: group for group in [*quick[:2], *([keeper] if keeper else [])]}.values())
+    known = [group for group in praised if group.mean(bulk.read) is not None]
+    if not known:
+        return contrast(groups, bulk)
+    told = " and ".join(filter(None, [", ".join(_with(group, bulk) for group in known[:-1]), _with(known[-1], bulk)]))
+    ends = [
+        f"{word} with {_labels(at)} ({_written(at[0], bulk)})"
+        for word, at in zip(bulk.words, (low, high), strict=True)
+        if not {group.label for group in known} & {group.label for group in at}
+    ]
+    found = [f"The {bulk.name} is {', '.join([told, ' and '.join(ends)] if ends else [told])}."]
+    beaten = ((better, group) for group in known if (better := _beating(groups, group, bulk, rate)))
+    return found + [
+        f"With {better.label}, both this delay ({_written(better, bulk)}) and the {rate.again} "
+        f"({_written(better, rate)}) are better than with {group.label}."
+        for better, group in islice(beaten, 1)
+    ]
+
+
+def _with(group: Group, quantity: Quantity) -> str:
+    return f"{_written(group, quantity)} with {group.label}"
+
+
+def _beating(groups: Sequence[Group], group: Group, delay: Quantity, rate: Quantity) -> Group | None:
+    """The group with the shortest delay among those with a shorter delay and a higher rate; differences must show."""
+    wait, got = group.mean(delay.read), group.mean(rate.read)
+    if wait is None or got is None:
+        return None
+    both = [(one.mean(delay.read), one.mean(rate.read), one) for one in groups]
+    better = [
+        (other, one)
+        for other, more, one in both
+        if other is not None and more is not None and other < wait and more > got
+        if delay.write(other) != delay.write(wait) and rate.write(more) != rate.write(got)
+    ]
+    return min(better, key=lambda one: one[0])[1] if better else None
 
 
 def every(groups: Sequence[Group], *quantities: Quantity) -> list[str]:
@@ -310,17 +361,29 @@ def kept(groups: Sequence[Group], delay: Quantity, rate: Quantity) -> list[str]:
         return [
             f"With {first.label}, the {rate.again} is {phrases.percent(got / top)} of the highest ({rate.write(top)})."
         ]
-    full = [one for one in both if one[1] >= FULL * top]
-    wait, _, chosen = min(full, key=lambda one: one[0])
-    if len(full) == 1:
+    chosen = _keeper(groups, delay, rate)
+    assert chosen is not None
+    if sum(one[1] >= FULL * top for one in both) == 1:
         return [
             f"The {rate.again} is highest with {chosen.label} ({rate.write(top)}), and no other reaches "
             f"{phrases.percent(FULL)} of that."
         ]
     return [
         f"Among those with at least {phrases.percent(FULL)} of the highest {rate.again} ({rate.write(top)}), the "
-        f"{delay.again} is {delay.words[0]} with {chosen.label} ({delay.write(wait)})."
+        f"{delay.again} is {delay.words[0]} with {chosen.label} ({_written(chosen, delay)})."
     ]
+
+
+def _keeper(groups: Sequence[Group], delay: Quantity, rate: Quantity) -> Group | None:
+    """The group with the shortest delay among those that keep the throughput."""
+    both = [
+        (wait, got, group)
+        for group in groups
+        if (wait := group.mean(delay.read)) is not None and (got := group.mean(rate.read)) is not None
+    ]
+    top = max((got for _, got, _ in both), default=0.0)
+    full = [one for one in both if one[1] >= FULL * top]
+    return min(full, key=lambda one: one[0])[2] if full else None
 
 
 def only(runs: Runs, name: str) -> list[str]:

@@ -87,7 +87,13 @@ class AqmComparison(Experiment):
         """Answers the question from any runs."""
         groups, delay = runs.by(*self.compared), quantities.call()
         return [
-            *answering.weighed(groups, delay, quantities.goodput(name="goodput of the transfers"), quantities.page()),
+            *answering.weighed(
+                groups,
+                delay,
+                quantities.goodput(name="goodput of the transfers"),
+                quantities.page(),
+                bulk=quantities.waiting(of=quantities.OF_TRANSFERS),
+            ),
             *answering.only(runs, "queue"),
         ]
 

@@ -31,6 +31,9 @@ def waiting(flows: str = "bulk", of: str = "", percentile: int = 95) -> Quantity
     return Quantity(name, criteria.mean_of("flow", flows, f"p{percentile}_sojourn_l4"), words=WAIT, short="delay")
 
 
+OF_TRANSFERS = " of the transfers"
+
+
 def goodput(flows: str = "bulk", name: str = "goodput") -> Quantity:
     """Total goodput of some flows."""
     return Quantity(name, criteria.sum_of("flow", flows, "mean_throughput_l7"), phrases.mbps)

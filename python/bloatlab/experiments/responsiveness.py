@@ -140,7 +140,8 @@ class Responsiveness(Experiment):
         fetch = Quantity(
             "median time of a foreign probe", criteria.mean_of("probe", FOREIGN, "p50_rtt"), words=WAIT, short="time"
         )
-        return weighed(runs.by(*self.compared), fetch, quantities.goodput(LOAD, "goodput of the load"))
+        waits = quantities.waiting(LOAD, " of the load")
+        return weighed(runs.by(*self.compared), fetch, quantities.goodput(LOAD, "goodput of the load"), bulk=waits)
 
     def answers(self, runs: Sequence[Result]) -> list[Finding]:
         """Responsiveness of each run, the best first, and when the test would have ended."""

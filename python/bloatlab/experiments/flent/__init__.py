@@ -143,7 +143,8 @@ class FlentTest(Experiment):
         ]
         goodput = quantities.goodput(self.directions[0], "goodput")
         groups = runs.by(*self.compared)
-        return [*weighed(groups, trips[0], goodput), *every(groups, *trips[1:])]
+        waits = quantities.waiting(self.directions[0], quantities.OF_TRANSFERS)
+        return [*weighed(groups, trips[0], goodput, bulk=waits), *every(groups, *trips[1:])]
 
     def answers(self, runs: Sequence[Result]) -> list[Finding]:
         """What the load does to each ping."""

@@ -147,7 +147,8 @@ class NrDynamicBuffers(Experiment):
         """Answers the question from any runs."""
         groups, delay = runs.by(*self.compared), quantities.call()
         carried = Quantity("goodput of TCP", _carried, phrases.mbps)
-        return [*answering.weighed(groups, delay, carried), *answering.only(runs, "scheme")]
+        waits = quantities.waiting(BULK, quantities.OF_TRANSFERS)
+        return [*answering.weighed(groups, delay, carried, bulk=waits), *answering.only(runs, "scheme")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A cell: the first user has all flows, further users only transfers."""

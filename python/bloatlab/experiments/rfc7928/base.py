@@ -93,6 +93,8 @@ class Rfc7928(Experiment):
     """What the question is about: the number that queues are compared by, then others of the same queues."""
     carried: ClassVar[Quantity | None] = quantities.goodput()
     """Throughput that a queue should not cost; `None`: the answer says nothing about it."""
+    filling: ClassVar[Quantity | None] = None
+    """Delay of the bulk flows, if the question is about the delay of others."""
 
     def __init_subclass__(cls) -> None:
         """Sets the source to the section of the RFC."""
@@ -123,7 +125,10 @@ class Rfc7928(Experiment):
         groups, (first, *rest) = runs.by("queue"), self.asked
         if self.carried is None:
             return [*answering.contrast(groups, first, *rest), *answering.only(runs, "queue")]
-        return [*answering.weighed(groups, first, self.carried, *rest), *answering.only(runs, "queue")]
+        return [
+            *answering.weighed(groups, first, self.carried, *rest, bulk=self.filling),
+            *answering.only(runs, "queue"),
+        ]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The flows over the dumbbell."""

@@ -93,6 +93,7 @@ class Rural(Rfc7928):
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"rate": ["512kbit/s", "2Mbit/s"]}
     asked = (quantities.call(), quantities.page())
+    filling = quantities.waiting(of=quantities.OF_TRANSFERS)
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         *criteria.voip(group="call"),

@@ -34,6 +34,7 @@ class Bursts(Rfc7928):
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"case": list(BURST_CASES)}
     asked = (quantities.page(), quantities.LOSS)
+    filling = quantities.waiting(of=quantities.OF_TRANSFERS)
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.web(group="pages"),
         *criteria.voip("cbr", title="datagrams'", group="datagrams"),
@@ -71,6 +72,7 @@ class Mix(Rfc7928):
     )
     own_axes: ClassVar[Mapping[str, Any]] = {"case": list(MIX_CASES)}
     asked = (quantities.call(), quantities.page())
+    filling = quantities.waiting(of=quantities.OF_TRANSFERS)
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.voip(group="call"),
         *criteria.web(group="pages"),
