@@ -16,7 +16,7 @@ from bloatlab.experiments import CATALOGUE, criteria
 from bloatlab.experiments.caveats import caveats_of
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.ranking import Observation, Ranking, describe, observe, places, rank
-from bloatlab.experiments.ranking_text import first
+from bloatlab.experiments.ranking_text import first, front
 from bloatlab.experiments.suite import Suite, overall
 from bloatlab.experiments.weighing import EQUAL, Weights
 from bloatlab.report.ranked_verdict import of_ranking
@@ -272,13 +272,20 @@ def printed(ranking: Ranking, width: int, *, everything: bool = False) -> str:
 @pytest.mark.parametrize("everything", [False, True])
 def test_the_tables_fit_80_columns(name: str, *, everything: bool) -> None:
     experiment = CATALOGUE[name]
+    names = ("rlc_codel_2022", "fq_codel, ecn=off", *(f"other_{place}" for place in range(20)))
     observed = [
         Observation(kind, "", {one.name: 1234.5 + place for one in experiment.criteria})
-        for place, kind in enumerate(("rlc_codel_2022", "fq_codel, ecn=off"))
+        for place, kind in enumerate(names)
     ]
-    text = printed(rank(experiment.criteria, observed, experiment.subject), 80, everything=everything)
+    ranking = rank(experiment.criteria, observed, experiment.subject)
+    text = printed(ranking, 80, everything=everything)
     assert max(map(len, text.splitlines())) <= 80
-    words = " ".join(text.replace("│", " ").split())
+    # No column is cut off: each table ends with the score.
+    rows = [line for line in text.splitlines() if " other_7 " in line]
+    (seventh,) = [f"{row.score:.2f}" for row in ranking.contenders if row.name == "other_7"]
+    assert rows
+    assert all(line.endswith(f" {seventh}") for line in rows)
+    words = " ".join(text.split())
     for criterion in experiment.criteria if everything else ():
         # Headings are broken at their spaces.
         assert all(word in text for word in criterion.title.split()), criterion.title
@@ -288,16 +295,27 @@ def test_the_tables_fit_80_columns(name: str, *, everything: bool) -> None:
 
 def test_the_front_comes_before_the_scores_and_caveats_stand_with_them() -> None:
     words = " ".join(printed(of_plane(), 80).split())
-    assert words.index("Pareto front of bulk_delay_p95 and bulk_goodput") < words.index("score")
-    assert "short (10 ms, 16 ms), middle (30 ms, 17.60 ms)" in words
+    assert words.index("short (10 ms, 16 ms), middle (30 ms, 17.60 ms)") < words.index("score")
+    assert "no other contender beats short" in words
+    assert "in both bulk_delay_p95 and bulk_goodput." in words
     assert "`--weigh GROUP=WEIGHT` changes the weights" in words
     equal = dict.fromkeys((of.name for of in delays()), 1.0)
     controls = rank(delays(), [Observation(name, "", equal) for name in ("vegas", "bbr")], "congestion control")
-    assert "Beside flows that fill the queue, such as cubic, vegas gets little" in " ".join(
-        printed(controls, 80).split()
-    )
+    left = "Beside flows that fill the queue, such as those of cubic, only little is left to vegas."
+    assert left in " ".join(printed(controls, 80).split())
     assert caveats_of("queue", ["pie", "fq, ecn=off", "cake"])[0].startswith("fq and cake give each flow its own queue")
     assert caveats_of("queue", ["pie", "codel"]) == ()
+
+
+def test_a_long_front_is_named_without_its_values() -> None:
+    goals = [of for of in delays() if of.name in ("bulk_delay_p95", "bulk_goodput")]
+    observed = [
+        Observation(f"queue_{place}", "", {"bulk_delay_p95": place + 1.0, "bulk_goodput": place + 1.0})
+        for place in range(6)
+    ]
+    said = front(rank(goals, observed, "queue"), str)
+    assert "beats these 6 of 6 in both" in said
+    assert said.endswith(": queue_0, queue_1, queue_2, queue_3, queue_4 and queue_5, by rising delay.")
 
 
 def test_a_suite_crowns_none_that_the_same_other_beats_everywhere() -> None:
@@ -326,9 +344,7 @@ def test_a_parameter_without_a_value_is_called_default() -> None:
 def test_the_page_has_the_front_the_weights_and_the_caveats_in_one_paragraph() -> None:
     ranking = of_plane(weights=Weights({"sparse-flows": 5.0}))
     said = of_ranking(ranking).sentence
-    assert said.startswith(
-        "Pareto front of bulk_delay_p95 and bulk_goodput, which no other contender beats in both: short"
-    )
+    assert said.startswith("Pareto front: no other contender beats short (10 ms, ")
     assert "short is first of 5 by bulk delay (weight 1), sparse flows (weight 5)" in said
     numbers = dict(of_ranking(ranking).numbers)
     assert numbers["contenders"] == "5"

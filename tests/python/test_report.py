@@ -283,7 +283,7 @@ def test_two_experiments_in_one_directory(tmp_path, tables):
         directory, [("b" * 16, {}, 1, tables)], experiment="mine", command="bloatlab simulate mine.toml"
     )
     _, page = page_of(directory)
-    said = " ".join(page.text)
+    said = " ".join(" ".join(page.text).split())
     assert "Congestion control in a deep buffer" in said
     assert "bloatlab simulate mine.toml" in said
     assert len(page.ids) == len(set(page.ids))
@@ -310,7 +310,7 @@ def test_the_page_is_made_again_where_something_has_changed(single):
     assert made_page(single).read_text().endswith("as it was")
     with Writer(single) as writer:
         writer.invocation("deep-buffers", "bloatlab run deep-buffers --seed 2", 1)
-    assert "--seed 2" in made_page(single).read_text(encoding="utf-8")
+    assert "<span>--seed</span> <span>2</span>" in made_page(single).read_text(encoding="utf-8")
     page.unlink()
     assert made_page(single).exists()
     assert cli.command(["report", str(single)]) == 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bloatlab.cli.console import number
+from bloatlab.cli.console import counted, number, say
+from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE
@@ -19,7 +20,6 @@ from bloatlab.experiments.weighing import EQUAL, Weights
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from bloatlab.store import Store
 
@@ -78,24 +78,25 @@ def print_ranking(out: Console, name: str, ranking: Ranking, runs: int, *, every
         everything: Whether all criteria are shown, in as many tables as they need.
     """
     if text := front(ranking, number):
-        out.print(text)
+        say(out, text)
     at = f", means over {ranking.points} points" if ranking.points > 1 else ""
-    title = f"{name}, {runs} runs{at}"
     main = _main(ranking)
-    shown = list(ranking.criteria) if everything else main
-    while True:
-        fitting = _fitting(out, ranking, shown)
-        out.print(_table(ranking, fitting, title))
-        shown = shown[len(fitting) :] if everything else []
-        if not shown:
-            break
-    out.print(first(ranking))
+    left = list(ranking.criteria) if everything else main
+    while left:
+        shown = _fitting(ranking, left, out.width)
+        left = left[len(shown) :] if everything else []
+        out.print()
+        table = _table(ranking, shown)
+        table.title = f"{name}: {counted(runs, 'run')}{at}"
+        table.print(out)
+    out.print()
+    say(out, first(ranking))
     for caveat in caveats_of(ranking.subject, [row.name for row in ranking.contenders]):
-        out.print(caveat)
+        say(out, caveat)
     hints = ["`--weigh GROUP=WEIGHT` changes the weights"]
-    if not everything and (left := len(ranking.criteria) - len(main)):
-        hints.append(f"`--all` and the page show {left} more {'experiments' if ranking.within else 'criteria'}")
-    out.print("; ".join(hints) + ".")
+    if not everything and (more := len(ranking.criteria) - len(main)):
+        hints.append(f"`--all` and the page show {more} more {'experiments' if ranking.within else 'criteria'}")
+    say(out, "; ".join(hints) + ".")
 
 
 def _main(ranking: Ranking) -> list[Criterion]:
@@ -114,52 +115,29 @@ def _main(ranking: Ranking) -> list[Criterion]:
     return [criterion for criterion in ranking.criteria if first_of.get(criterion.group) is criterion][:4]
 
 
-NAME_WIDTH = 18
-"""Columns for the name of a contender; a longer one is broken."""
-BORDER = 3
-"""Columns of a border with a space on each side."""
-
-
-def _fitting(out: Console, ranking: Ranking, criteria: Sequence[Criterion]) -> list[Criterion]:
-    """As many of the criteria, from the first, as fit the width without a broken word."""
-    left = out.width - (len("*999") + _name_width(ranking) + len("score") + 3 * BORDER + 1)
-    found: list[Criterion] = []
-    for criterion in criteria:
-        left -= _width(criterion) + BORDER
-        if left < 0 and found:
-            break
-        found.append(criterion)
-    return found
-
-
-def _name_width(ranking: Ranking) -> int:
-    longest = max(len(row.name) for row in ranking.contenders)
-    return max(min(NAME_WIDTH, longest), *map(len, ranking.subject.split()))
-
-
-def _width(criterion: Criterion) -> int:
-    """Columns of a criterion: the longest word of its heading, and at least a number such as 0.001234."""
-    return max(8, *map(len, _heading(criterion).split()))
+def _fitting(ranking: Ranking, criteria: Sequence[Criterion], width: int) -> list[Criterion]:
+    """As many of the criteria, from the first, as fit the width. At least one."""
+    table = _table(ranking, criteria)
+    return list(criteria[: max(1, len(criteria) - len(table.left_out(width)))])
 
 
 def _heading(criterion: Criterion) -> str:
     return f"{criterion.title} ({criterion.unit})" if criterion.unit else criterion.title
 
 
-def _table(ranking: Ranking, criteria: Sequence[Criterion], title: str) -> Table:
-    """One row per contender: its values, and its score."""
-    from rich.table import Table
-
+def _table(ranking: Ranking, criteria: Sequence[Criterion]) -> FittedTable:
+    """One row per contender: its position, its score, and its values. The last criteria are left out first."""
     front_names = {row.name for row in ranking.front}
-    caption = "score: weighted mean rank; 1 is best" + ("; * Pareto front" if front_names else "")
-    table = Table(title=title, caption=caption)
-    table.add_column("#", justify="right", no_wrap=True)
-    table.add_column(ranking.subject, overflow="fold", min_width=_name_width(ranking))
-    for criterion in criteria:
-        table.add_column(_heading(criterion), justify="right", min_width=_width(criterion))
-    table.add_column("score", justify="right", no_wrap=True)
+    note = "score: weighted mean rank; 1 is best" + ("; *: on the Pareto front" if front_names else "")
+    columns = [
+        Column("#", right=True),
+        Column(ranking.subject),
+        *(Column(_heading(one), right=True, optional=place) for place, one in enumerate(criteria)),
+        Column("score", right=True),
+    ]
+    table = FittedTable(columns, notes=[note])
     for row in ranking.contenders:
-        cells = (number(row.values[criterion.name]) for criterion in criteria)
+        values = (number(row.values[criterion.name]) for criterion in criteria)
         star = "*" if row.name in front_names else ""
-        table.add_row(f"{star}{row.position}", row.name, *cells, f"{row.score:.2f}")
+        table.add(f"{star}{row.position}", row.name, *values, f"{row.score:.2f}")
     return table

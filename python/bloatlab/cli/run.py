@@ -138,7 +138,15 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
         say(out, f"{shown(directory)} also holds {others}; another --out keeps them apart")
     if line := report_line(directory, output, job.weights):
         out.print(line, soft_wrap=True)
-    out.print(next_line(directory, "time_series" if len(done) == 1 else "delay_throughput", more), soft_wrap=True)
+    out.print(next_line(directory, _figure(job, done), more), soft_wrap=True)
+
+
+def _figure(job: Job, done: Sequence[PlannedRun]) -> str:
+    """The figure that shows most of the results."""
+    if len(done) == 1:
+        return "time_series"
+    drawn = job.experiment.figures if job.experiment is not None else ()
+    return next((name for name in ("goodput_delay", "fronts") if name in drawn), "delay_throughput")
 
 
 def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, out: Console) -> str:
@@ -149,6 +157,9 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
     if job.experiment is not None and (job.experiment.criteria or isinstance(job.experiment, Suite)):
         metrics = store.run_metrics([planned.run_id for planned in done])
         if (ranking := of_plan(job.experiment, done, metrics, job.weights)) is not None:
+            for line in _question(job.name, done, store):
+                say(out, line)
+            out.print()
             print_ranking(out, job.name, ranking, len(done), everything=output.all)
             return ""
     if len(done) == 1:
@@ -171,6 +182,16 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
     title = f"{job.name}: {counted(len(done), 'run')}"
     many_runs(title, points, len(rows), out.width, None if output.all else FEW_ROWS).print(out)
     return "" if output.all or len(rows) <= FEW_ROWS else "every row"
+
+
+def _question(name: str, done: Sequence[PlannedRun], store: Store) -> list[str]:
+    """The answer to the experiment's question; empty if the packages of the report are missing."""
+    try:
+        from bloatlab.report import answers
+    except ImportError:
+        return []
+    found = answers.of_store(store, name, {planned.run_id for planned in done})
+    return [" ".join(found.sentences)]
 
 
 def _made(job: Job, summary: Summary, directory: Place, output: Output) -> Iterator[str]:

@@ -23,8 +23,8 @@ def caveats_of(subject: str, contenders: Sequence[str]) -> tuple[str, ...]:
         found = "Here all flows of a run use the same congestion control."
         if yielding := [kind for kind in kinds if kind in YIELDING]:
             found += (
-                f" Beside flows that fill the queue, such as cubic, {_listed(yielding)} get{_s(yielding)} little: a first "
-                "place says nothing about a shared link (`bloatlab run coexistence`)."
+                f" Beside flows that fill the queue, such as those of cubic, only little is left to {_listed(yielding)}. "
+                "A first place says nothing about a shared link (`bloatlab run coexistence`)."
             )
         return (found,)
     if subject == "queue" and (separating := [kind for kind in kinds if kind in SEPARATING]):

@@ -49,11 +49,15 @@ def first(ranking: Ranking) -> str:
 
 
 def front(ranking: Ranking, number: Format) -> str:
-    """The Pareto front with its values; empty if the criteria have no delay or no throughput."""
+    """The Pareto front, with its values if it is small; empty if the criteria have no delay or no throughput."""
     if ranking.plane is None:
         return ""
+    if len(ranking.front) > MOST:
+        names = listed([row.name for row in ranking.front])
+        of = f"{len(ranking.front)} of {len(ranking.contenders)}"
+        return f"Pareto front: no other contender beats these {of} in both {_plane(ranking)}: {names}, by rising delay."
     values = [f"{row.name} ({_values(ranking, row, number)})" for row in ranking.front]
-    return f"Pareto front of {_plane(ranking)}, which no other contender beats in both: {', '.join(values)}."
+    return f"Pareto front: no other contender beats {listed(values)} in both {_plane(ranking)}."
 
 
 def _values(ranking: Ranking, row: Contender, number: Format) -> str:

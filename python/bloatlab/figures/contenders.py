@@ -1,6 +1,7 @@
 """Shared by figures of a ranking: the order of the contenders, their colours, and labels that do not overlap."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,10 @@ from bloatlab.figures.theme import FAINT, INK, NEUTRAL, options
 PERCENTILES = ("p50", "p95", "p99")
 LETTER = 6.2
 """Pixels of a letter at font size 11."""
+GAP = 3
+"""Pixels between two names."""
+THIN = 1
+"""Half of the width of a line, pixels."""
 LINE = 12
 FAR = 16
 """Pixels from a mark to its name from which a line joins them."""
@@ -154,7 +159,11 @@ class Axis:
         return low * (high / low) ** share if self.log else low + share * (high - low)
 
 
-def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any) -> list[vl.View]:
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom edge, pixels."""
+
+
+def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any, lines: Sequence[Box] = ()) -> list[vl.View]:
     """Names beside marks, each with a thin line to its mark if it is not next to it.
 
     Args:
@@ -163,12 +172,15 @@ def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any) -> lis
         down: The vertical axis.
         x: Encoding of the horizontal axis.
         y: Encoding of the vertical axis.
+        lines: Horizontal and vertical lines that names should not cross, as values: x, y, x2 and y2.
     """
     if points.is_empty():
         return []
     pixels = [(across.pixel(at), down.pixel(to)) for at, to in points.select("x", "y").iter_rows()]
     names = points["contender"].to_list()
-    spots = label_spots(pixels, names, across.pixels, down.pixels)
+    drawn = [(across.pixel(x1), down.pixel(y1), across.pixel(x2), down.pixel(y2)) for x1, y1, x2, y2 in lines]
+    boxes = [(min(a, c) - THIN, min(b, d) - THIN, max(a, c) + THIN, max(b, d) + THIN) for a, b, c, d in drawn]
+    spots = label_spots(pixels, names, across.pixels, down.pixels, boxes)
     texts, leaders = [], []
     for (px, py), (left, middle), name in zip(pixels, spots, names, strict=True):
         texts.append({"x": across.value(left), "y": down.value(middle), "contender": name})
@@ -185,7 +197,7 @@ def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any) -> lis
 
 
 def label_spots(
-    points: list[tuple[float, float]], names: list[str], width: float, height: float
+    points: list[tuple[float, float]], names: list[str], width: float, height: float, avoided: Sequence[Box] = ()
 ) -> list[tuple[float, float]]:
     """Positions of labels (left edge and middle line, pixels): near their points, without overlaps if possible.
 
@@ -194,11 +206,12 @@ def label_spots(
         names: The labels.
         width: Width of the plot.
         height: Height of the plot.
+        avoided: Further places where no label should be.
     """
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
+    taken = [*avoided, *((x - 4, y - 4, x + 4, y + 4) for x, y in points)]
     spots = []
     for (x, y), name in zip(points, names, strict=True):
-        wide = LETTER * len(name)
+        wide = LETTER * len(name) + GAP
         best: tuple[float, tuple[float, float]] | None = None
         for ring in range(12):
             away = ring * LINE
@@ -222,7 +235,7 @@ def label_spots(
     return spots
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+def _overlap(a: Box, b: Box) -> float:
     across = min(a[2], b[2]) - max(a[0], b[0])
     down = min(a[3], b[3]) - max(a[1], b[1])
     return across * down if across > 0 and down > 0 else 0.0

@@ -138,7 +138,7 @@ def axis_of(name: str, column: pl.Series, wanted: Sequence[str] = ()) -> Axis:
 # Column, and the title of its panel.
 METRICS = {
     "throughput_mbps": "throughput (Mbit/s)",
-    "utilization": "utilisation",
+    "utilization": "utilization",
     "srtt_ms": "mean sRTT (ms)",
     "delay_ms": "queueing delay (ms)",
     "delay_p95_ms": "95th percentile of queueing delay (ms)",
@@ -148,7 +148,7 @@ METRICS = {
 
 
 def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
-    """`METRICS`, one row per run: sums and means over the flows across the bottleneck, delay and utilisation at the busiest link.
+    """`METRICS`, one row per run: sums and means over the flows across the bottleneck, delay and utilization at the busiest link.
 
     An engine that measures no `network` metrics gives sums and means over all flows.
     """

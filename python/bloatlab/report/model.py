@@ -244,7 +244,7 @@ class RankingView:
 
 RUN_COLUMNS = {
     "throughput_mbps": ("throughput (Mbit/s)", "higher"),
-    "utilization": ("link utilisation", "higher"),
+    "utilization": ("link utilization", "higher"),
     "srtt_ms": ("mean sRTT (ms)", "lower"),
     "delay_ms": ("queueing delay (ms)", "lower"),
     "delay_p95_ms": ("queueing delay p95 (ms)", "lower"),

@@ -400,12 +400,18 @@ def _environment() -> jinja2.Environment:
         "style": Markup(parts[2]),
     }
     environment.filters["code"] = _code
+    environment.filters["words"] = _words
     return environment
 
 
 def _code(text: str) -> Markup:
     """A sentence of ours whose parts between backticks become code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
+
+
+def _words(command: str) -> Markup:
+    """A command whose words the page does not break at a hyphen."""
+    return Markup(re.sub(r"(\S+)", r"<span>\1</span>", str(escape(visible(command)))))
 
 
 def _finalize(value: Any) -> Any:

@@ -187,7 +187,7 @@ def _numbers(row: Mapping[str, float | None], increase: float | None, link: str 
     found = [
         ("standing queue", text.with_unit(increase, "ms") if increase is not None else None),
         ("throughput", text.with_unit(row["throughput_mbps"], "Mbit/s", 4)),
-        (f"link utilisation{at}", text.percent(row["utilization"])),
+        (f"link utilization{at}", text.percent(row["utilization"])),
         (f"sojourn of all packets{at}, 95th percentile", text.with_unit(row["delay_p95_ms"], "ms")),
         ("retransmissions", text.number(row["retransmissions"])),
     ]

@@ -1,4 +1,4 @@
-"""Compares runs: throughput, utilisation, delay and retransmissions over the swept parameters."""
+"""Compares runs: throughput, utilization, delay and retransmissions over the swept parameters."""
 
 from typing import Any
 

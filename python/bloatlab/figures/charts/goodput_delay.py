@@ -1,5 +1,6 @@
 """Goodput against delay of every contender, with the Pareto front."""
 
+import itertools
 from typing import Any
 
 import polars as pl
@@ -28,6 +29,16 @@ def pareto(frame: pl.DataFrame) -> list[bool]:
     return [
         not any(x2 <= x and y2 >= y and (x2, y2) != (x, y) for x2, y2 in rows)
         for x, y in rows
+    ]  # fmt: skip
+
+
+def stairs(front: pl.DataFrame) -> list[contenders.Box]:
+    """The lines between marks of the front, which have rising `x`: each goes across and then up, as values."""
+    rows = front.select("x", "y").rows()
+    return [
+        line
+        for (x, y), (x2, y2) in itertools.pairwise(rows)
+        for line in ((x, y, x2, y), (x2, y, x2, y2))
     ]  # fmt: skip
 
 
@@ -73,7 +84,7 @@ def goodput_delay(tables: network.Tables, *, width: int) -> Any:
         axis=options(title=f"{goodput['title'][0]} ({unit})" if unit else goodput["title"][0], tickCount=6),
     )
     looks = contenders.looks(names)
-    columns = parts.legend_columns(names, wide)
+    columns = parts.legend_columns(names, width - 70)
     look = {"color": looks.colour(columns=columns), "shape": looks.shape(columns=columns)}
     tip = [
         vl.field("contender:N"),
@@ -90,7 +101,7 @@ def goodput_delay(tables: network.Tables, *, width: int) -> Any:
             ),
             parts.drawn(kept, "point", filled=True, size=90, opacity=1).encode(x=x, y=y, tooltip=tip, **look),
             parts.drawn(beaten, "point", filled=False, size=70, strokeWidth=2).encode(x=x, y=y, tooltip=tip, **look),
-            *contenders.named(both, across, down, x, y),
+            *contenders.named(both, across, down, x, y, stairs(both.filter("front").sort("x"))),
             width=wide,
             height=HEIGHT,
         )
