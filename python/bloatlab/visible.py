@@ -18,6 +18,14 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|[kMG]bit/s|[kMG]B)(?:\W|$))")
+
+
+def with_units(text: str) -> str:
+    """The text with a no-break space between each number and its unit, so that no line ends there."""
+    return _UNIT.sub("\N{NO-BREAK SPACE}", text)
+
+
 def one_line(text: str) -> str:
     """As `visible`, on one line."""
     return visible(" ".join(text.split()))

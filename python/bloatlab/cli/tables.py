@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bloatlab.visible import visible
+from bloatlab.visible import visible, with_units
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,6 @@ GAP = 2
 """Spaces between two columns."""
 READABLE = 18
 """Width from which a column of prose is easy to read. Optional columns are left out before one is narrower."""
-_UNITS = re.compile(r"(?<=\d) (?=(?:%|ms|s|[kMG]bit/s|[kMG]B)(?:\W|$))")
 _BREAKS = re.compile(r"(?<=[,;/=:_.&?-])")
 """Where a word that is wider than its column may be broken."""
 
@@ -40,9 +39,9 @@ def paragraph(text: str, width: int, indent: str = "") -> str:
         width: Width of a line, columns.
         indent: Put in front of every line but the first.
     """
-    # A number stays with its unit.
-    glued = _UNITS.sub("\N{NO-BREAK SPACE}", text)
-    lines = textwrap.wrap(glued, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.wrap(
+        with_units(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
     return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -191,8 +191,8 @@ def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any, lines:
                 {"x": across.value(px), "y": down.value(py), "x2": across.value(near), "y2": down.value(edge)}
             )
     text = parts.drawn(vl.Rows(texts), "text", align="left", baseline="middle", color=INK, fontSize=11)
-    lines = parts.drawn(vl.Rows(leaders), "rule", color=FAINT, strokeWidth=0.8)
-    found = [lines.encode(x=x, y=y, x2=vl.field("x2:Q"), y2=vl.field("y2:Q"))] if leaders else []
+    leading = parts.drawn(vl.Rows(leaders), "rule", color=FAINT, strokeWidth=0.8)
+    found = [leading.encode(x=x, y=y, x2=vl.field("x2:Q"), y2=vl.field("y2:Q"))] if leaders else []
     return [*found, text.encode(x=x, y=y, text=vl.field("contender:N"))]
 
 

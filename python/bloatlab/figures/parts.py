@@ -43,6 +43,10 @@ def colour(
     )
 
 
+EXTENT = 30
+"""Least room for the numbers of a vertical axis, pixels, so that panels below each other are aligned."""
+
+
 def legend_columns(names: list[str], width: int) -> int:
     """Number of legend entries that fit side by side, at about 7 pixels per letter."""
     widest = max((min(len(name), 36) for name in names), default=1) * 7 + 40

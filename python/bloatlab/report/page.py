@@ -29,7 +29,7 @@ from bloatlab.report.opening import Openings, openings, with_column
 from bloatlab.store import Store
 from bloatlab.store.files import write_page
 from bloatlab.store.layout import FILES
-from bloatlab.visible import visible
+from bloatlab.visible import visible, with_units
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -406,7 +406,11 @@ def _environment() -> jinja2.Environment:
 
 def _code(text: str) -> Markup:
     """A sentence of ours whose parts between backticks become code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
+    parts = re.split(r"`([^`]+)`", str(escape(visible(text))))
+    # A command is copied, so its spaces stay as they are.
+    return Markup(
+        "".join(f"<code>{part}</code>" if index % 2 else with_units(part) for index, part in enumerate(parts))
+    )
 
 
 def _words(command: str) -> Markup:

@@ -6,7 +6,7 @@ import polars as pl
 
 from bloatlab.figures import contenders, network, parts, prepare
 from bloatlab.figures import vega_lite as vl
-from bloatlab.figures.charts.goodput_delay import axes_of, pareto
+from bloatlab.figures.charts.goodput_delay import axes_of, pareto, stairs
 from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import INK, options, plot_width, themed
 
@@ -98,7 +98,9 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
     rate = units[axes[1]]
     title = f"{rate['title']} ({rate['unit']})" if rate["unit"] else rate["title"]
     y = vl.field(
-        "y:Q", scale=options(domain=down.domain, nice=False, zero=False), axis=options(title=title, tickCount=5)
+        "y:Q",
+        scale=options(domain=down.domain, nice=False, zero=False),
+        axis=options(title=title, tickCount=5, minExtent=parts.EXTENT),
     )
     looks = contenders.looks(names)
     colour, shape = looks.colour(columns=columns), looks.shape(columns=columns)
@@ -125,7 +127,7 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
         parts.drawn(prepare.values(both), "point", filled=True, size=55, opacity=1).encode(
             x=x, y=y, color=colour, shape=shape, tooltip=tip
         ),
-        *contenders.named(front, across, down, x, y),
+        *contenders.named(front, across, down, x, y, stairs(front)),
     ]
     heading = options(text=contenders.place(point)) if point else vl.UNSET
     return vl.layer(*layers, width=width, height=HEIGHT, title=heading)

@@ -93,7 +93,7 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int, columns
     y = vl.field(
         "y:Q",
         scale=options(domain=down.domain, nice=False, zero=False),
-        axis=options(title="goodput of a flow (Mbit/s)", tickCount=6),
+        axis=options(title="goodput of a flow (Mbit/s)", tickCount=6, minExtent=parts.EXTENT),
     )
     looks = contenders.looks(names)
     colour = looks.colour(columns=columns)
