@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bloatlab
 from bloatlab import language, units
 from bloatlab.errors import StoreError, unknown
-from bloatlab.judges import ramp
+from bloatlab.judges import judge, ramp
+from bloatlab.judges.loaded import FLOWS, REPLIES, under_load
 from bloatlab.judges.run import BINS, PROBES, of_run
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.plots import Plots
@@ -17,7 +19,7 @@ from bloatlab.tables import Table
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable, Engine, Outcome
-    from bloatlab.judges import Exchanges, Verdict
+    from bloatlab.judges import Exchanges, LoadedPing, Verdict
 
 Metrics = dict[str, dict[str, float]]
 
@@ -114,13 +116,28 @@ class Result:
 
         A score whose input was not measured says in `needs` what is missing.
         """
-        return of_run(
+        found = of_run(
             {"flow_metrics": self.flow_metrics, "link_metrics": self.link_metrics, "probe_metrics": self.probe_metrics},
             language.stored_plan(self.scenario),
             self._rows("probes", PROBES),
             self._rows("histograms", BINS, scope="probe", quantity="rtt"),
             self._exchanges(),
         )
+        ping = found.evidence.ping
+        if found.evidence.increase_ms is not None or ping is None:
+            return found
+        return judge(replace(found.evidence, loaded=self._loaded(ping.name)))
+
+    def _loaded(self, ping: str) -> LoadedPing | None:
+        """The ping under load. None: no request was sent under load, or the tables are not there."""
+        rows = self._rows("flows", (*FLOWS, "base_rtt_ms"))
+        # A measurement beside a simulation has its scenario, but not its propagation.
+        known = any(base is not None for *_, base in rows) and language.stored_plan(self.scenario)
+        propagation = (
+            next((flow.base_rtt_ns / 1e6 for flow in known.flows if flow.name == ping), None) if known else None
+        )
+        replies = self._rows("probe_series", REPLIES, probe=ping)
+        return under_load(ping, replies, [span for *span, _ in rows], propagation)
 
     def _exchanges(self) -> Exchanges | None:
         """What the probes of a responsiveness test measured. None: it is no such test, or its series are not there."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import html
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,10 @@ from bloatlab.exchange import formats, importing, untrusted
 from bloatlab.exchange.formats import FORMATS
 from bloatlab.exchange.measurement import Measurement
 from bloatlab.exchange.stored import measurement
+from bloatlab.experiments.phrases import with_unit
 from bloatlab.figures import source
+from bloatlab.judges.grade import grade
+from bloatlab.report import answers, make_report
 from bloatlab.store import Store
 
 SCENARIO = """
@@ -43,6 +48,12 @@ stop = "5s"
 name = "ping"
 traffic = { kind = "ping", interval = "100ms" }
 """
+
+
+def to_the_end() -> str:
+    """The scenario with flows that last as long as the run, and without lost packets."""
+    lines = SCENARIO.replace(", loss = 0.02", "").replace('"6s"', '"20s"').splitlines()
+    return "\n".join(line for line in lines if not line.startswith("stop"))
 
 
 def write(name: str, document: Any = None) -> Path:
@@ -335,3 +346,80 @@ def test_a_gzip_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("bomb.gz").write_bytes(gzip.compress(bytes(8 << 20)))
     with pytest.raises(ParameterError, match=r"bomb\.gz: holds more than 1 MiB"):
         untrusted.read(Path("bomb.gz"))
+
+
+def reimported(scenario: str, form: str, directory: Path) -> tuple[bl.Result, bl.Result]:
+    """A simulated run, and the run that its file of another tool gives."""
+    run = bl.run(tomllib.loads(scenario), out=directory / "sim")
+    path = directory / f"x{FORMATS[form].ending}"
+    path.write_bytes(FORMATS[form].write(measurement(Store(directory / "sim"), run.run_id, exact=FORMATS[form].exact)))
+    (found,) = importing.store([path], directory / "imported")
+    return run, Store(directory / "imported").run(found.run_id)
+
+
+def test_the_verdict_on_a_measurement_is_from_its_ping(tmp_path: Path) -> None:
+    run, again = reimported(SCENARIO, "flent", tmp_path)
+    loaded = again.verdict.evidence.loaded
+    assert again.verdict.evidence.increase_ms is None
+    idle = run.probe_series.to_polars().filter(pl.col("time_s") < 1)
+    assert loaded.base_ms == pytest.approx(idle["rtt_ms"].mean())
+    # Flent idles for 5 s before the load, which the run starts after 1 s.
+    spans = again.flows.to_polars()
+    first, last = spans["start_s"].min(), spans["stop_s"].max()
+    assert (first, last) == pytest.approx((5, 9), abs=0.2)
+    rows = again.probe_series.to_polars().with_columns(sent=pl.col("time_s") - pl.col("rtt_ms") / 1e3)
+    sent = rows.filter((pl.col("sent") >= first) & (pl.col("sent") < last))
+    assert loaded.mean_ms == pytest.approx(sent["rtt_ms"].mean())
+    assert again.verdict.grade == grade(loaded.increase_ms) != ""
+    store = Store(tmp_path / "imported")
+    first, *others = answers.answer(store)
+    assert first.startswith(f"Under load, the mean RTT of the ping `ping` is {with_unit(loaded.mean_ms, 'ms')}: ")
+    assert "longer than before the load" in first
+    assert "flows carry" in first
+    assert not any("No RTT" in line for line in (first, *others))
+    shown = make_report(tmp_path / "imported").read_text(encoding="utf-8")
+    assert "No RTT and no sojourn time" not in shown
+    assert again.verdict.judges["grade"].basis in html.unescape(shown)
+
+
+def test_many_measurements_are_told_by_their_pings(tmp_path: Path) -> None:
+    for number, rtt in enumerate(("40ms", "80ms")):
+        run = bl.run(tomllib.loads(SCENARIO.replace('rtt = "40ms"', f'rtt = "{rtt}"')), out=tmp_path / f"sim{number}")
+        path = tmp_path / f"{rtt}.flent.gz"
+        path.write_bytes(FORMATS["flent"].write(measurement(Store(tmp_path / f"sim{number}"), run.run_id, exact=False)))
+        importing.store([path], tmp_path / "imported", name="measured")
+    said = " ".join(answers.answer(Store(tmp_path / "imported")))
+    assert "The RTT of ping (95th percentile) " in said
+    assert "No RTT" not in said
+    shown = html.unescape(make_report(tmp_path / "imported").read_text(encoding="utf-8"))
+    assert "no flow measured an RTT; the 95th percentile of a ping's RTT ranges from" in shown
+
+
+def test_a_ping_without_load_has_no_grade(tmp_path: Path) -> None:
+    scenario = SCENARIO.partition("[[flows]]")[0] + SCENARIO[SCENARIO.rindex("[[flows]]") :]
+    _, again = reimported(scenario, "irtt", tmp_path)
+    assert again.verdict.grade == ""
+    (first, *_) = answers.answer(Store(tmp_path / "imported"))
+    assert first.startswith("The mean RTT of the ping `ping` is ")
+
+
+def test_means_of_an_import_agree_with_the_run_if_its_flows_last_to_the_end(tmp_path: Path) -> None:
+    run, again = reimported(to_the_end(), "flent", tmp_path)
+    means, others = ([of["mean_srtt_l4"] for of in each.flow_metrics.values()] for each in (run, again))
+    assert len(means) == 3
+    assert sorted(others) == pytest.approx(sorted(means), rel=0.02)
+
+
+def test_network_quality_states_the_responsiveness_of_a_run(tmp_path: Path) -> None:
+    run, again = reimported(SCENARIO, "network-quality", tmp_path)
+    rpm = run.verdict.judges["rpm"]
+    assert again.parameters["responsiveness"] == round(rpm.value)
+    assert again.parameters["draft_version"] == rpm.version == "estimate after draft-ietf-ippm-responsiveness-09"
+
+
+def test_an_mss_that_tcp_cannot_announce_is_refused() -> None:
+    document = tool_files.SAMPLES["iperf3"]()
+    document["start"] = {key: value for key, value in document["start"].items() if not key.startswith("tcp_mss")}
+    document["start"]["tcp_mss_default"] = 2**32
+    with pytest.raises(ParameterError, match="tcp_mss_default"):
+        read("iperf3", document)

@@ -14,8 +14,10 @@ from bloatlab import cli
 from bloatlab.analysis.judged import verdicts
 from bloatlab.figures import source
 from bloatlab.judges import JUDGES, Call, Evidence, Exchanges, Ping, collect, judge, line_of, through_bottleneck
+from bloatlab.judges.base import LoadedPing
 from bloatlab.judges.evidence import percentile
 from bloatlab.judges.grade import EDGES, WORST, grade
+from bloatlab.judges.loaded import under_load
 from bloatlab.judges.qoo import PROFILES, Profile, Requirement, qoo
 from bloatlab.judges.responsiveness import category, is_stable, rpm, trimmed_mean
 from bloatlab.judges.voice import CONCEALED, ROBUSTNESS, mos
@@ -347,3 +349,58 @@ def test_shown_in_terminal_json_and_page(capsys, monkeypatch):
     for judge_ in JUDGES:
         assert judge_.title in page
         assert result.verdict.judges[judge_.name].text in page
+
+
+def test_a_ping_under_load_is_compared_with_the_idle_path():
+    idle, loaded = [(1.02, 20.0), (1.54, 40.0)], [(2.5, 400.0), (3.0, 300.0)]
+    flows = [(2.0, 4.0), (2.5, 6.0), (0.0, 0.0), (None, None)]
+    found = under_load("p", [*idle, *loaded], flows)
+    assert found == LoadedPing("p", 350.0, 30.0, "before the load")
+    assert found.increase_ms == 320.0
+    # A request before the load whose reply comes during it is neither, and one after the load does not count.
+    assert under_load("p", [*idle, *loaded, (2.1, 900.0), (9.0, 900.0)], flows) == found
+    # Flows from the beginning on, without a known end.
+    steady = [(0.0, None)]
+    assert under_load("p", [*idle, *loaded], steady) == LoadedPing("p", 190.0, 20.0, "at its shortest")
+    assert under_load("p", [*idle, *loaded], steady, 15.0) == LoadedPing("p", 190.0, 15.0, "by propagation alone")
+    assert under_load("p", [*idle, *loaded], flows, 15.0) == found
+    assert under_load("p", idle, flows) is None
+    assert under_load("p", idle, []) is None
+
+
+def test_without_an_rtt_of_a_flow_the_grade_is_from_the_ping():
+    ping = Ping("p", 200.0, {95: 500.0}, None, 10)
+    by_ping = judge(Evidence(ping=ping, loaded=LoadedPing("p", 350.0, 30.0, "before the load")))
+    assert by_ping.grade == "D"
+    assert by_ping.numbers["grade"] == 320.0
+    assert by_ping.sentence.startswith("Grade D: under load, a round trip takes 320 ms longer (from the ping `p`);")
+    assert [one.value for one in by_ping.judges["grade"].inputs] == [350.0, 30.0]
+    # Flows come first.
+    both = judge(Evidence(12.0, ("a",), ping=ping, loaded=LoadedPing("p", 350.0, 30.0, "before the load")))
+    assert both.grade == "A"
+    assert "the flow `a`" in both.judges["grade"].basis
+    assert "a ping beside flows" in judge(Evidence(ping=ping)).judges["grade"].needs
+
+
+def test_datagrams_beside_a_ping_have_the_same_grade_in_a_run_and_in_a_sweep(tmp_path):
+    flood = {"kind": "cbr", "rate": "30Mbit/s"}
+    flows = [{"name": "flood", "start": "2s", "traffic": flood}, {"name": "ping", "traffic": "ping"}]
+    document = {
+        **{key: DOCUMENT[key] for key in ("name", "dumbbell")},
+        "duration": "6s",
+        "warmup": "3s",
+        "flows": flows,
+    }
+    run = bl.run(document, out=tmp_path / "r")
+    loaded = run.verdict.evidence.loaded
+    # The series begins after the warm-up, under load.
+    assert loaded.mean_ms == pytest.approx(run.probe_metrics["ping"]["mean_rtt"])
+    assert (loaded.base_ms, loaded.base) == (20.0, "by propagation alone")
+    assert loaded.increase_ms > 60
+    store = Store(tmp_path / "r")
+    metrics = store.run_metrics([run.run_id])
+    assert verdicts(store, [run.run_id], metrics)[run.run_id] == run.verdict
+    page = of_page.of_run(source.of_run(store, run.run_id), store.metrics(), run.verdict.evidence)
+    assert page.grade == run.verdict.grade
+    assert "Packets wait" in page.sentence
+    assert "Under load, the mean RTT of the ping `ping` is" in page.sentence

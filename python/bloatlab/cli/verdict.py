@@ -42,10 +42,11 @@ def verdict_of(store: Store, run: PlannedRun, metrics: Mapping[str, Any]) -> lis
         tables = source.of_run(store, run.run_id)
     except StoreError:
         return []
-    judged = verdict.of_run(tables, store.metrics().filter(pl.col("run_id") == run.run_id))
+    scored = verdicts(store, [run.run_id], {run.run_id: metrics})[run.run_id]
+    judged = verdict.of_run(tables, store.metrics().filter(pl.col("run_id") == run.run_id), scored.evidence)
     numbers = [f"{name} {value}" for name, value in judged.numbers]
     probes = _probes(metrics.get("probe_metrics", {}), traffic_of(run.scenario))
-    scores = line_of(verdicts(store, [run.run_id], {run.run_id: metrics})[run.run_id])
+    scores = line_of(scored)
     grade = f"grade {judged.grade}: " if judged.grade else ""
     return [*filter(None, [f"{grade}{judged.sentence}", scores, "; ".join(numbers), *probes])]
 

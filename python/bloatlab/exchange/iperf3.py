@@ -9,6 +9,8 @@ from bloatlab.exchange.measurement import Direction, Flow, Measurement, Plain, S
 from bloatlab.exchange.untrusted import Node
 
 MOST_STREAMS = 1024
+MOST_MSS = 65535
+"""The option of TCP has 16 bits (RFC 9293 section 3.2)."""
 
 
 def recognises(root: Node) -> bool:
@@ -44,7 +46,7 @@ def read(root: Node) -> Measurement:
                 direction: Direction = "upload" if sends else "download"
                 flows[socket] = Flow(
                     "", direction, [], transport, None if algorithm is None else algorithm.text(),
-                    None if tos is None else tos.whole(0, 255) >> 2, None if mss_node is None else mss_node.whole(1) or None,
+                    None if tos is None else tos.whole(0, 255) >> 2, None if mss_node is None else mss_node.whole(1, MOST_MSS),
                 )  # fmt: skip
             if not _flag(stream, "omitted"):
                 flows[socket].samples.append(_sample(stream, flows[socket]))

@@ -53,6 +53,8 @@ def measurement(
     ends = [one.span[1] for one in flows] + [one.sent_s for probe in probes for one in probe.echoes]
     facts: dict[str, Plain] = {"title": result.experiment, **about.get("facts", {})}
     facts.setdefault("note", f"run {result.run_id} of {result.experiment}, seed {result.seed}")
+    if not about and (rpm := result.verdict.judges["rpm"]).value is not None:
+        facts |= {"responsiveness": round(rpm.value), "draft_version": rpm.version}
     return Measurement(
         tool=result.engine,
         version=result.engine_version,

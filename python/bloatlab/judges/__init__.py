@@ -3,7 +3,7 @@
 Each judge is one file with pure functions. `run.of_run` judges a run from its metrics.
 """
 
-from bloatlab.judges.base import Call, Evidence, Exchanges, Input, Judge, Judgement, Ping
+from bloatlab.judges.base import Call, Evidence, Exchanges, Input, Judge, Judgement, LoadedPing, Ping
 from bloatlab.judges.evidence import collect, percentiles, through_bottleneck
 from bloatlab.judges.verdict import JUDGES, MEANINGS, Verdict, judge, line_of
 
@@ -16,6 +16,7 @@ __all__ = [
     "Input",
     "Judge",
     "Judgement",
+    "LoadedPing",
     "Ping",
     "Verdict",
     "collect",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,24 @@ class Ping:
     def called(self) -> str:
         """Its name, and how it was chosen."""
         return f"the ping `{self.name}`" + (f", one of {self.several} pings" if self.several > 1 else "")
+
+
+@dataclass(frozen=True)
+class LoadedPing:
+    """The RTT of a ping while flows were active."""
+
+    name: str
+    mean_ms: float
+    """Mean RTT of the requests that were sent while a flow was active."""
+    base_ms: float
+    """RTT of the idle path."""
+    base: Literal["before the load", "by propagation alone", "at its shortest"]
+    """What the RTT of the idle path is."""
+
+    @property
+    def increase_ms(self) -> float:
+        """How much longer the ping takes under load; not below 0."""
+        return max(0.0, self.mean_ms - self.base_ms)
 
 
 @dataclass(frozen=True)
@@ -70,6 +88,13 @@ class Evidence:
     call: Call | None = None
     exchanges: Exchanges | None = None
     """Only of the experiment `responsiveness`."""
+    loaded: LoadedPing | None = None
+    """Only where `increase_ms` is `None`, such as of a measurement at the end of a path."""
+
+    @property
+    def graded_ms(self) -> float | None:
+        """The RTT increase under load: that of the flows, otherwise that of the ping; `None` without both."""
+        return self.loaded.increase_ms if self.increase_ms is None and self.loaded is not None else self.increase_ms
 
 
 @dataclass(frozen=True)

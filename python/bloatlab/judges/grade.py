@@ -23,14 +23,19 @@ def grade(increase_ms: float | None) -> str:
 
 
 def _score(evidence: Evidence) -> Score | Missing:
-    increase = evidence.increase_ms
+    increase, ping = evidence.graded_ms, evidence.loaded
     if increase is None:
-        return Missing("a long flow that measures RTTs, such as a TCP download")
+        return Missing("a long flow that measures RTTs, such as a TCP download, or a ping beside flows")
+    text = f"{grade(increase)} (+{short(increase)} ms)"
+    if evidence.increase_ms is None and ping is not None:
+        times = (("mean RTT under load", ping.mean_ms), (f"RTT {ping.base}", ping.base_ms))
+        inputs = tuple(Input(name, value, "ms") for name, value in times)
+        return Score(increase, text, inputs, f"from the ping `{ping.name}`, because no long flow measured an RTT")
     count = len(evidence.flows)
     whose = f"the flow `{evidence.flows[0]}`" if count == 1 else f"{count} long flows"
     return Score(
         increase,
-        f"{grade(increase)} (+{short(increase)} ms)",
+        text,
         (Input("mean RTT increase", increase, "ms"),),
         f"mean smoothed RTT of {whose} through the bottleneck, less propagation",
     )

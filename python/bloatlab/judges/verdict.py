@@ -26,8 +26,8 @@ class Verdict:
 
     @property
     def grade(self) -> str:
-        """The bufferbloat grade, from `A+` to `F`. Empty if no long flow measured an RTT."""
-        return grade.grade(self.evidence.increase_ms)
+        """The bufferbloat grade, from `A+` to `F`. Empty if neither a long flow nor a ping under load measured an RTT."""
+        return grade.grade(self.evidence.graded_ms)
 
     @property
     def numbers(self) -> dict[str, float]:
@@ -37,11 +37,13 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """The verdict in one sentence."""
-        increase = self.evidence.increase_ms
+        increase, ping = self.evidence.graded_ms, self.evidence.loaded
         if increase is None:
             head = "No grade, because no long flow measured an RTT"
         else:
             head = f"Grade {self.grade}: under load, a round trip takes {short(increase)} ms longer"
+            if self.evidence.increase_ms is None and ping is not None:
+                head += f" (from the ping `{ping.name}`)"
         return "; ".join(filter(None, [head, line_of(self)])) + "."
 
     def described(self) -> dict[str, Any]:

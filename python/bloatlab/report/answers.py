@@ -96,8 +96,8 @@ def generic(store: Store, read: Runs, experiment: str, runs: Collection[str] | N
     if not len(read):
         return ["No run has finished."]
     groups = read.by()
-    found = weighed(groups, QUEUE, USE) or ["No RTT and no queueing delay was measured in these runs."]
-    return [*found, *(line for of in asked for line in contrast(groups, of))]
+    found = [*weighed(groups, QUEUE, USE), *(line for of in asked for line in contrast(groups, of))]
+    return found or ["No RTT and no queueing delay was measured in these runs."]
 
 
 def _single(store: Store, experiment: str, runs: Collection[str] | None) -> list[str]:
@@ -110,7 +110,8 @@ def _single(store: Store, experiment: str, runs: Collection[str] | None) -> list
         tables = source.of_run(store, run_id)
     except StoreError:
         return []
-    return [verdict.of_run(tables, store.metrics().filter(pl.col("run_id") == run_id)).sentence]
+    metrics = store.metrics().filter(pl.col("run_id") == run_id)
+    return [verdict.of_run(tables, metrics, store.run(run_id).verdict.evidence).sentence]
 
 
 def _standing(metrics: Metrics) -> float | None:

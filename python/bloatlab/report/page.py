@@ -251,6 +251,7 @@ def _run(
 
     tables = source.of_run(store, run_id)
     result = store.run(run_id)
+    scores = result.verdict
     only = OF_PICKED if swept.frame.height > 1 else None
     return model.RunView(
         run_id=run_id,
@@ -258,8 +259,8 @@ def _run(
         heading=verdict.label(swept, run_id),
         why=why,
         lab=lab.links.get(run_id, ""),
-        verdict=verdict.of_run(tables, metrics),
-        scores=result.verdict,
+        verdict=verdict.of_run(tables, metrics, scores.evidence),
+        scores=scores,
         tables=[*model.entities(tables), *model.on_linux(result.scenario)],
         metrics=metric_tables.tables(metrics, definitions()),
         figures=_figures(drawings, tables, f"{anchor}-", of_runs=False, only=only),

@@ -1,12 +1,13 @@
 """The verdict of a page in one sentence: the standing queue and the throughput."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from bloatlab.figures import network, prepare
 from bloatlab.figures.sweep import Sweep, metrics_by_run
+from bloatlab.judges.base import Evidence
 from bloatlab.judges.grade import MEANING, grade
 from bloatlab.report import text
 
@@ -37,12 +38,13 @@ class Verdict:
     numbers: list[tuple[str, str]]
 
 
-def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
+def of_run(tables: network.Tables, metrics: pl.DataFrame, evidence: Evidence | None = None) -> Verdict:
     """Judges one run: the flows whose data crosses the bottleneck. Throughput of other flows is told apart.
 
     Args:
         tables: The tables of the run.
         metrics: Rows of the run in `metrics` of the store.
+        evidence: What judges read of the run. Its ping counts where no flow measured an RTT.
     """
     of_links = metrics.filter(pl.col("scope") == "link").rename({"entity": "link"})
     path = network.path({**tables, "link_metrics": of_links})
@@ -54,12 +56,19 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
     srtt = _mean_of_flows(metrics, "mean_srtt_l4")
     increase = standing_queue(metrics)
     numbers = _numbers(row, increase, path.link)
-    if increase is None and row["delay_ms"] is None:
-        return Verdict("", "No RTT and no sojourn time was measured in this run.", numbers)
     if increase is None:
-        at = f" at {path.link}" if path.link else ""
-        wait = text.with_unit(row["delay_ms"], "ms")
-        return Verdict("", f"Packets wait {wait} in the queue{at} on average; no long flow measured an RTT.", numbers)
+        ping = _of_ping(evidence or Evidence())
+        if row["delay_ms"] is not None:
+            at = f" at {path.link}" if path.link else ""
+            wait = text.with_unit(row["delay_ms"], "ms")
+            waits = f"Packets wait {wait} in the queue{at} on average; no long flow measured an RTT."
+            return replace(
+                ping, sentence=" ".join(filter(None, [waits, ping.sentence])), numbers=[*numbers, *ping.numbers]
+            )
+        said = ping.sentence or "No RTT and no sojourn time was measured in this run."
+        if rate is not None:
+            said += f" {_who(flows)[:1].upper()}{_who(flows)[1:]} {text.with_unit(rate, 'Mbit/s', 4)}."
+        return replace(ping, sentence=said, numbers=[*numbers, *ping.numbers])
     measured = _with_srtt(flows, metrics)
     sentence = f"A standing queue of {text.with_unit(increase, 'ms')}"
     if srtt is not None:
@@ -81,6 +90,25 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame) -> Verdict:
         where = "In the other direction" if _apart(flows, others) else "On other links"
         sentence += f" {where}, {_who(others)} {text.with_unit(other_rate, 'Mbit/s', 4)}."
     return Verdict(grade(increase), sentence, numbers)
+
+
+def _of_ping(evidence: Evidence) -> Verdict:
+    """The verdict from a ping, if no flow measured an RTT. Without load there is no grade."""
+    ping, loaded = evidence.ping, evidence.loaded
+    if ping is None:
+        return Verdict("", "", [])
+    tail = ping.percentiles_ms.get(95)
+    numbers = [] if tail is None else [(f"RTT of {ping.name}, 95th percentile", text.with_unit(tail, "ms"))]
+    if loaded is None:
+        mean = text.with_unit(ping.mean_ms, "ms")
+        more = "" if tail is None else f", and 95 % of its RTTs are at most {text.with_unit(tail, 'ms')}"
+        return Verdict("", f"The mean RTT of the ping `{ping.name}` is {mean}{more}.", numbers)
+    sentence = (
+        f"Under load, the mean RTT of the ping `{ping.name}` is {text.with_unit(loaded.mean_ms, 'ms')}: "
+        f"{text.with_unit(loaded.increase_ms, 'ms')} longer than {loaded.base} ({text.with_unit(loaded.base_ms, 'ms')})."
+    )
+    increase = (f"RTT increase of {ping.name} under load", text.with_unit(loaded.increase_ms, "ms"))
+    return Verdict(grade(loaded.increase_ms), sentence, [increase, *numbers])
 
 
 def _through(flows: pl.DataFrame, links: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -203,7 +231,7 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
     """
     runs = text.plural(swept.frame.height, "run")
     if not queues:
-        return Verdict("", f"{runs}; no RTT is stored for them.", [])
+        return Verdict("", f"{runs}{_pings(swept)}", [])
     best, worst = min(queues, key=queues.__getitem__), max(queues, key=queues.__getitem__)
     sentence = (
         f"{runs}: the standing queue ranges from {text.with_unit(queues[best], 'ms')} "
@@ -212,6 +240,19 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
     )
     lowest, highest = grade(queues[best]), grade(queues[worst])
     return Verdict(lowest if lowest == highest else f"{lowest} to {highest}", sentence, [])
+
+
+def _pings(swept: Sweep) -> str:
+    """The shortest and the longest tail of a ping's RTT, for runs whose flows measured no RTT."""
+    known = swept.frame.drop_nulls("ping_p95_ms")
+    if known.is_empty():
+        return "; no RTT is stored for them."
+    rows = known.sort("ping_p95_ms", maintain_order=True)
+    ends = [
+        f"{text.with_unit(rows['ping_p95_ms'][place], 'ms')} ({label(swept, rows['run_id'][place])})"
+        for place in (0, -1)
+    ]
+    return f": no flow measured an RTT; the 95th percentile of a ping's RTT ranges from {ends[0]} to {ends[1]}."
 
 
 def label(swept: Sweep, run_id: str) -> str:
