@@ -373,7 +373,7 @@ def test_the_verdict_on_a_measurement_is_from_its_ping(tmp_path: Path) -> None:
     assert again.verdict.grade == grade(loaded.increase_ms) != ""
     store = Store(tmp_path / "imported")
     first, *others = answers.answer(store)
-    assert first.startswith(f"Under load, the mean RTT of the ping `ping` is {with_unit(loaded.mean_ms, 'ms')}: ")
+    assert first.startswith(f"Under load, the mean RTT of the ping is {with_unit(loaded.mean_ms, 'ms')}: ")
     assert "longer than before the load" in first
     assert "flows carry" in first
     assert not any("No RTT" in line for line in (first, *others))
@@ -400,7 +400,7 @@ def test_a_ping_without_load_has_no_grade(tmp_path: Path) -> None:
     _, again = reimported(scenario, "irtt", tmp_path)
     assert again.verdict.grade == ""
     (first, *_) = answers.answer(Store(tmp_path / "imported"))
-    assert first.startswith("The mean RTT of the ping `ping` is ")
+    assert first.startswith("The mean RTT of the ping is ")
 
 
 def test_means_of_an_import_agree_with_the_run_if_its_flows_last_to_the_end(tmp_path: Path) -> None:

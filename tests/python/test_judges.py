@@ -403,4 +403,4 @@ def test_datagrams_beside_a_ping_have_the_same_grade_in_a_run_and_in_a_sweep(tmp
     page = of_page.of_run(source.of_run(store, run.run_id), store.metrics(), run.verdict.evidence)
     assert page.grade == run.verdict.grade
     assert "Packets wait" in page.sentence
-    assert "Under load, the mean RTT of the ping `ping` is" in page.sentence
+    assert "Under load, the mean RTT of the ping is" in page.sentence

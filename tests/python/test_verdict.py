@@ -13,8 +13,8 @@ from bloatlab.cli.main_numbers import MainNumbers, main_numbers
 from bloatlab.cli.summary import Point, many_runs
 from bloatlab.cli.verdict import verdict_of_sweep
 from bloatlab.experiments.criteria import alike
-from bloatlab.experiments.phrases import with_unit
-from bloatlab.figures import source
+from bloatlab.experiments.phrases import percent, with_unit
+from bloatlab.figures import source, sweep
 from bloatlab.report import answers, verdict
 from bloatlab.store import Store
 
@@ -122,6 +122,31 @@ def test_the_bottleneck_is_a_link_that_data_crosses(tmp_path):
     store = Store(tmp_path / "r")
     judged = verdict.of_run(source.of_run(store, run.run_id), store.metrics())
     assert "% of the bottleneck's 20 Mbit/s" in judged.sentence
+
+
+def test_tables_of_runs_are_about_the_bottleneck_as_the_verdict_is(tmp_path):
+    document = {
+        "name": "congested-acks",
+        "duration": "5s",
+        "dumbbell": {"rate": "20Mbit/s", "reverse_rate": "100kbit/s", "rtt": "20ms", "queue": "fifo"},
+        "flows": [{"name": "down", "count": 2}],
+    }
+    run = bl.run(document, out=tmp_path / "r")
+    bottleneck, acks = run.link_metrics["bottleneck"], run.link_metrics["reverse"]
+    assert acks["mean_sojourn"] > 2 * bottleneck["mean_sojourn"]
+    assert acks["utilization"] > bottleneck["utilization"]
+    store = Store(tmp_path / "r")
+    tables = source.stored(store)
+    [row] = sweep.read(tables).frame.to_dicts()
+    assert row["delay_ms"] == bottleneck["mean_sojourn"]
+    assert row["delay_p95_ms"] == bottleneck["p95_sojourn"]
+    assert row["utilization"] == bottleneck["utilization"]
+    numbers = dict(verdict.of_run(source.of_run(store, run.run_id), store.metrics()).numbers)
+    assert numbers["link utilisation at bottleneck"] == percent(row["utilization"])
+    assert numbers["sojourn of all packets at bottleneck, 95th percentile"] == with_unit(row["delay_p95_ms"], "ms")
+    # Where the bottleneck is not known, the largest value of any link is taken.
+    [row] = sweep.metrics_by_run(tables["metrics"]).to_dicts()
+    assert row["delay_ms"] == acks["mean_sojourn"]
 
 
 def test_a_single_run_is_told_in_a_few_lines(tmp_path, capsys, monkeypatch):

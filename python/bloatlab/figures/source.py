@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,11 +16,13 @@ from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import network, sweep
 from bloatlab.figures.order import given
+from bloatlab.judges import bottleneck
 from bloatlab.store import Keep
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
     from bloatlab.experiments.ranking import Observation, Ranking
+    from bloatlab.language import Plan
     from bloatlab.result import Result
     from bloatlab.store import Store
 
@@ -68,14 +71,43 @@ def of_result(result: Result) -> dict[str, pl.DataFrame]:
 
 
 def stored(store: Store) -> dict[str, pl.DataFrame]:
-    """Tables of a store over all runs: `runs`, `parameters`, `metrics`, and `given`, the values of sweeps in their order."""
-    runs = store.runs()
+    """Tables of a store over all runs: `runs`, `parameters`, `metrics`, `bottlenecks`, and `given`.
+
+    `bottlenecks` has the `link` that is the bottleneck of a run, if it is known. `given` has the values of sweeps in their
+    order.
+    """
+    runs, metrics = store.runs(), store.metrics()
     return {
         "runs": runs,
         "parameters": store.parameters(),
-        "metrics": store.metrics(),
+        "metrics": metrics,
+        "bottlenecks": bottlenecks(runs, dict(store.points().select("point", "scenario").iter_rows()), metrics),
         "given": given(store.invocations()["command"].to_list(), runs["experiment"].unique().to_list()),
     }
+
+
+def bottlenecks(runs: pl.DataFrame, scenarios: Mapping[int, str], metrics: pl.DataFrame) -> pl.DataFrame:
+    """The bottleneck of each run whose scenario this version accepts: `run_id`, `link`.
+
+    Args:
+        runs: Rows of `runs` of a store.
+        scenarios: The canonical scenario of each point.
+        metrics: The metrics of these runs.
+    """
+    named = ("mean_queue_length", "goodput", "goodput_share")
+    of_links: dict[str, dict[str, dict[str, float]]] = {}
+    rows = metrics.filter((pl.col("scope") == "link") & pl.col("metric").is_in(named))
+    for run_id, link, metric, value in rows.select("run_id", "entity", "metric", "value").iter_rows():
+        of_links.setdefault(run_id, {}).setdefault(link, {})[metric] = value
+    plans: dict[int, Plan | None] = {}
+    found = []
+    for run_id, point in runs.filter(pl.col("run_id").is_in(list(of_links))).select("run_id", "point").iter_rows():
+        if point not in plans:
+            plans[point] = language.stored_plan(json.loads(scenarios[point]))
+        plan = plans[point]
+        if plan is not None and (link := bottleneck(plan, of_links[run_id])) is not None:
+            found.append((run_id, link))
+    return pl.DataFrame(found, schema=dict.fromkeys(("run_id", "link"), pl.String), orient="row")
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:

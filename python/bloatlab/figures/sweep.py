@@ -71,7 +71,8 @@ def read(tables: network.Tables) -> Sweep:
     axes.sort(key=lambda axis: (not axis.numbers, -len(axis.values)))
     series = pl.col(coloured_by or constant[0]) if coloured_by or constant else pl.lit("all runs")
     frame = frame.with_columns(series.fill_null("default").alias("series"))
-    frame = frame.join(metrics_by_run(network.table(tables, "metrics")), on="run_id", how="left", maintain_order="left")
+    measured = metrics_by_run(network.table(tables, "metrics"), network.table(tables, "bottlenecks"))
+    frame = frame.join(measured, on="run_id", how="left", maintain_order="left")
     places = [pl.col(axis.name).replace_strict(axis.values, range(len(axis.values)), default=None) for axis in axes]
     order = in_order(frame["series"].sort(), wanted.get(coloured_by or "", []))
     first = pl.col("series").replace_strict(order, range(len(order)), return_dtype=pl.Int64)
@@ -138,23 +139,33 @@ def axis_of(name: str, column: pl.Series, wanted: Sequence[str] = ()) -> Axis:
 # Column, and the title of its panel.
 METRICS = {
     "throughput_mbps": "throughput (Mbit/s)",
-    "utilization": "utilization",
+    "utilization": "utilization of the bottleneck",
     "srtt_ms": "mean sRTT (ms)",
-    "delay_ms": "queueing delay (ms)",
-    "delay_p95_ms": "95th percentile of queueing delay (ms)",
+    "delay_ms": "queueing delay at the bottleneck (ms)",
+    "delay_p95_ms": "95th percentile of queueing delay at the bottleneck (ms)",
     "ping_p95_ms": "95th percentile of the ping's RTT (ms)",
     "retransmissions": "retransmissions",
 }
 
 
-def metrics_by_run(metrics: pl.DataFrame) -> pl.DataFrame:
-    """`METRICS`, one row per run: sums and means over the flows across the bottleneck, delay and utilization at the busiest link.
+def metrics_by_run(metrics: pl.DataFrame, bottlenecks: pl.DataFrame | None = None) -> pl.DataFrame:
+    """`METRICS`, one row per run: sums and means over the flows across the bottleneck, delay and utilization at this link.
 
     An engine that measures no `network` metrics gives sums and means over all flows.
+
+    Args:
+        metrics: Rows of `metrics` of a store.
+        bottlenecks: `run_id`, `link`. For a run that is not there, the largest delay and utilization of any link are taken.
     """
     empty = pl.DataFrame(schema={"run_id": pl.String, **dict.fromkeys(METRICS, pl.Float64)})
     if metrics.is_empty():
         return empty
+
+    if bottlenecks is not None and bottlenecks.height:
+        known = bottlenecks.select("run_id", pl.col("link").alias("bottleneck"))
+        metrics = metrics.join(known, on="run_id", how="left", maintain_order="left").filter(
+            (pl.col("scope") != "link") | pl.col("bottleneck").is_null() | (pl.col("entity") == pl.col("bottleneck"))
+        )
 
     def of(scope: str, name: str) -> pl.Expr:
         return pl.col("value").filter((pl.col("scope") == scope) & (pl.col("metric") == name))

@@ -4,7 +4,7 @@ Each judge is one file with pure functions. `run.of_run` judges a run from its m
 """
 
 from bloatlab.judges.base import Call, Evidence, Exchanges, Input, Judge, Judgement, LoadedPing, Ping
-from bloatlab.judges.evidence import collect, percentiles, through_bottleneck
+from bloatlab.judges.evidence import bottleneck, collect, percentiles, through_bottleneck
 from bloatlab.judges.verdict import JUDGES, MEANINGS, Verdict, judge, line_of
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "LoadedPing",
     "Ping",
     "Verdict",
+    "bottleneck",
     "collect",
     "judge",
     "line_of",

@@ -98,8 +98,6 @@ def _call(of_flows: Mapping[str, Mapping[str, float]]) -> Call | None:
 def through_bottleneck(plan: Plan | None, metrics: Metrics) -> list[str] | None:
     """The flows whose data crosses the bottleneck. None: that is not known, so all flows count.
 
-    The bottleneck is the slowest link that data crosses; among equal rates the one with the longest mean queue.
-
     Args:
         plan: The plan of the scenario; None if this version does not accept the scenario.
         metrics: The metrics of the run.
@@ -110,15 +108,33 @@ def through_bottleneck(plan: Plan | None, metrics: Metrics) -> list[str] | None:
     names = list(metrics.get("flow_metrics", {}))
     if any(name not in paths for name in names):
         return None
+    link = bottleneck(plan, metrics.get("link_metrics", {}))
+    return None if link is None else [name for name in names if link in paths[name]]
+
+
+def bottleneck(plan: Plan, of_links: Mapping[str, Mapping[str, float]]) -> str | None:
+    """The link that is the bottleneck; `None` if data crosses no link with a rate.
+
+    It is the slowest link that data crosses, among equal rates the one with the longest mean queue. A link whose rate
+    varies counts with its mean, as for the metrics of the network.
+
+    Args:
+        plan: The plan of the scenario.
+        of_links: The metrics of each link.
+    """
     links = plan.links
-    crossed = {box for name in names for box in paths[name] if box in links and links[box].rate_bps > 0}
-    if not crossed:
+    crossed = {box for flow in plan.flows if flow.traffic != "ping" for box in flow.forward}
+    rates = {}
+    for name in sorted(crossed & links.keys()):
+        rate, own = links[name].rate_bps / 1e6, of_links.get(name, {})
+        if links[name].rate_varies and own.get("goodput_share"):
+            rate = own["goodput"] / own["goodput_share"]
+        if rate > 0:
+            rates[name] = rate
+    if not rates:
         return None
-    of_links = metrics.get("link_metrics", {})
-    slowest = min(links[box].rate_bps for box in crossed)
-    equal = sorted(box for box in crossed if links[box].rate_bps == slowest)
-    bottleneck = max(equal, key=lambda box: float(of_links.get(box, {}).get("mean_queue_length", 0.0)))
-    return [name for name in names if bottleneck in paths[name]]
+    equal = [name for name, rate in rates.items() if rate == min(rates.values())]
+    return max(equal, key=lambda name: float(of_links.get(name, {}).get("mean_queue_length", 0.0)))
 
 
 def percentiles(rows: Iterable[tuple[str, float, float, float]]) -> dict[str, dict[int, float]]:

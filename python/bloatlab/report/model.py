@@ -244,7 +244,7 @@ class RankingView:
 
 RUN_COLUMNS = {
     "throughput_mbps": ("throughput (Mbit/s)", "higher"),
-    "utilization": ("link utilization", "higher"),
+    "utilization": ("bottleneck utilization", "higher"),
     "srtt_ms": ("mean sRTT (ms)", "lower"),
     "delay_ms": ("queueing delay (ms)", "lower"),
     "delay_p95_ms": ("queueing delay p95 (ms)", "lower"),
@@ -253,7 +253,8 @@ RUN_COLUMNS = {
 }
 TERMS = {
     "srtt_ms": "sRTT: the RTT that the sender smooths (RFC 6298), mean over the flows.",
-    "delay_ms": "Queueing delay: the time in the queue with the longest waits, mean over its packets.",
+    "delay_ms": "Queueing delay: the time in the queue of the bottleneck, mean over its packets. The bottleneck is the slowest "
+    "link that data crosses.",
     "delay_p95_ms": "p95: 95 % of the packets wait at most that long.",
     "ping_p95_ms": "Ping RTT p95: 95 % of the replies of the slowest ping took at most that long.",
 }

@@ -139,7 +139,7 @@ def _experiment(
     own = {
         "runs": mine,
         "given": tables["given"],
-        **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics")},
+        **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics", "bottlenecks")},
     }
     swept, known = sweep.read(own), _known(name)
     ranked = of_store(store, known, weights)

@@ -98,13 +98,14 @@ def _of_ping(evidence: Evidence) -> Verdict:
     if ping is None:
         return Verdict("", "", [])
     tail = ping.percentiles_ms.get(95)
+    name = "the ping" if ping.name == "ping" else f"the ping {ping.name}"
     numbers = [] if tail is None else [(f"RTT of {ping.name}, 95th percentile", text.with_unit(tail, "ms"))]
     if loaded is None:
         mean = text.with_unit(ping.mean_ms, "ms")
         more = "" if tail is None else f", and 95 % of its RTTs are at most {text.with_unit(tail, 'ms')}"
-        return Verdict("", f"The mean RTT of the ping `{ping.name}` is {mean}{more}.", numbers)
+        return Verdict("", f"The mean RTT of {name} is {mean}{more}.", numbers)
     sentence = (
-        f"Under load, the mean RTT of the ping `{ping.name}` is {text.with_unit(loaded.mean_ms, 'ms')}: "
+        f"Under load, the mean RTT of {name} is {text.with_unit(loaded.mean_ms, 'ms')}: "
         f"{text.with_unit(loaded.increase_ms, 'ms')} longer than {loaded.base} ({text.with_unit(loaded.base_ms, 'ms')})."
     )
     increase = (f"RTT increase of {ping.name} under load", text.with_unit(loaded.increase_ms, "ms"))

@@ -59,7 +59,9 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
         pl.concat([frame["delay_ms"], frame["delay_p95_ms"].drop_nulls()]), wide, log=log, reverse=True
     )
     scale = options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False)
-    axis = options(title="queueing delay (ms), less is to the right", grid=True, tickCount=7, format=".6~g")
+    axis = options(
+        title="queueing delay at the bottleneck (ms), less is to the right", grid=True, tickCount=7, format=".6~g"
+    )
     x = vl.field("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]
     low, high = prepare.low(rates), prepare.high(rates) or 1.0
@@ -75,7 +77,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     told, tip = sweep.tip(swept)
     shown = prepare.sample(frame.select("series", "delay_ms", "delay_p95_ms", "throughput_mbps", *told), MARKS)
     tip += [
-        vl.field("delay_ms:Q", title="queueing delay (ms)"),
+        vl.field("delay_ms:Q", title=sweep.METRICS["delay_ms"]),
         vl.field("throughput_mbps:Q", title="throughput (Mbit/s)"),
     ]
     layers = []
