@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -379,7 +380,8 @@ def test_the_verdict_on_a_measurement_is_from_its_ping(tmp_path: Path) -> None:
     assert not any("No RTT" in line for line in (first, *others))
     shown = make_report(tmp_path / "imported").read_text(encoding="utf-8")
     assert "No RTT and no sojourn time" not in shown
-    assert again.verdict.judges["grade"].basis in html.unescape(shown)
+    words = re.sub(r"<[^>]*>", "", html.unescape(shown)).replace("\u00a0", " ")
+    assert again.verdict.judges["grade"].basis.replace("`", "") in words
 
 
 def test_many_measurements_are_told_by_their_pings(tmp_path: Path) -> None:

@@ -345,7 +345,7 @@ def test_shown_in_terminal_json_and_page(capsys, monkeypatch):
     result = Store("r").run(one["run_id"])
     assert one["judges"] == json.loads(json.dumps(result.verdict.described()))
     assert all(judgement["version"] and judgement["inputs"] for judgement in one["judges"].values())
-    page = Path("r/report.html").read_text()
+    page = Path("r/report.html").read_text().replace("\u00a0", " ")
     for judge_ in JUDGES:
         assert judge_.title in page
         assert result.verdict.judges[judge_.name].text in page

@@ -142,7 +142,7 @@ def test_tables_of_runs_are_about_the_bottleneck_as_the_verdict_is(tmp_path):
     assert row["delay_p95_ms"] == bottleneck["p95_sojourn"]
     assert row["utilization"] == bottleneck["utilization"]
     numbers = dict(verdict.of_run(source.of_run(store, run.run_id), store.metrics()).numbers)
-    assert numbers["link utilisation at bottleneck"] == percent(row["utilization"])
+    assert numbers["link utilization at bottleneck"] == percent(row["utilization"])
     assert numbers["sojourn of all packets at bottleneck, 95th percentile"] == with_unit(row["delay_p95_ms"], "ms")
     # Where the bottleneck is not known, the largest value of any link is taken.
     [row] = sweep.metrics_by_run(tables["metrics"]).to_dicts()
