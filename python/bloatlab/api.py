@@ -165,6 +165,7 @@ def sweep(
         source = scenario.source(allowed, None if engine is None else settings.find_engine(allowed))
         planned = scenario.runs(source)
         name, command = source.name, f"bloatlab.sweep({scenario!r})"
+        axes = scenario.swept()
         out = out if out is not None else scenario.out
     else:
         source = source_of(scenario, AllowedPlugins.named_in(axes, parameters, all=allow_plugins), settings)
@@ -178,7 +179,7 @@ def sweep(
         )
         name, command = source.name, _call("sweep", scenario, {"axes": dict(axes), **parameters}, engine)
     directory = Path("results") / name if out is None else out
-    summary = execute(planned, directory, settings, command=command)
+    summary = execute(planned, directory, settings, command=command, axes=source.stored(axes))
     _raise_interrupt(summary.interrupted)
     return Store(directory)
 

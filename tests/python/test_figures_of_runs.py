@@ -6,7 +6,6 @@ import pytest
 import synthetic
 from bloatlab import figures
 from bloatlab.figures import palette, registry, sweep
-from bloatlab.figures.order import given
 from specification import colours, mark, rows, titles, units
 
 RANKINGS = {"ranking", "places", "overall"}
@@ -105,11 +104,23 @@ def test_ellipses_have_a_panel_a_point_and_skip_those_without_long_flows():
     assert panels == ["rate=1", "rate=3"]
 
 
-def test_values_are_in_the_order_in_which_they_were_asked_for() -> None:
-    command = "bloatlab run deep-buffers --sweep cca=reno,bbr --sweep 'queue=fq_codel limit 5,codel'"
-    call = "bloatlab.sweep('deep-buffers', axes={'cca': ['cubic', 'bbr'], 'qlen': ['80p', '20p']}, engine='sim')"
-    hostile = "bloatlab.sweep(__import__('os').getcwd(), axes={'k': [exit()]})"
-    listed = given([command, call, hostile, "not ( python", "'open"], ["rrul", "no-such-experiment"]).rows()
-    assert listed[:4] == [("cca", "reno"), ("cca", "bbr"), ("queue", "fq_codel limit 5"), ("queue", "codel")]
-    assert listed[4:7] == [("cca", "cubic"), ("qlen", "80p"), ("qlen", "20p")]
-    assert listed[7:] == [("queue", "fifo"), ("queue", "fq_codel"), ("queue", "cake")]
+def test_colours_and_legends_follow_the_user(swept):
+    tables = {**swept, "given": sweep.given({"qlen": [["320p", "20p", "80p"]], "cca": [["newreno", "cubic", "bbr"]]})}
+    found = sweep.read(tables)
+    assert found.parameters == {"qlen": ["320p", "20p", "80p"], "cca": ["newreno", "cubic", "bbr"]}
+    assert found.series == ["newreno", "cubic", "bbr"]
+    assert found.frame.select("qlen", "cca").unique(maintain_order=True).rows() == [
+        (qlen, cca) for qlen in ("320p", "20p", "80p") for cca in ("newreno", "cubic", "bbr")
+    ]
+    for name in ("comparison", "delay_throughput"):
+        assert list(colours(figures.draw(name, tables).to_dict(validate=True))) == ["newreno", "cubic", "bbr"]
+
+
+@pytest.mark.parametrize("path", ["dumbbell.queue", "link.queue", "flows.0.cca", "links.1.queue.kind"])
+def test_a_path_into_a_scenario_gives_the_colour_as_its_parameter_does(path):
+    tables = synthetic.sweep_tables(qlens=(20, 80))
+    own = tables["parameters"].with_columns(pl.col("name").replace({"cca": path, "qlen": "duration"}))
+    found = sweep.read({**tables, "parameters": own})
+    assert (found.coloured_by, [axis.name for axis in found.axes]) == (path, ["duration"])
+    spec = figures.draw("comparison", {**tables, "parameters": own}).to_dict(validate=True)
+    assert colours(spec)["cubic"] == palette.assign(["cubic"])["cubic"]

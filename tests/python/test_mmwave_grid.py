@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from bloatlab.figures import draw, registry
+from bloatlab.figures import draw, registry, sweep
 from bloatlab.figures.charts.srtt_grid import left_out, placed, spans
 
 
@@ -29,7 +29,6 @@ def _tables(queues: list[str], scenarios: list[str], seeds: int = 1) -> dict[str
                         for time in times
                     ]
                 links += [{"run_id": run, "time_s": time, "rate_mbps": 3000.0} for time in times]
-    order = [("scenario", name) for name in ("sl", "lb")] + [("queue", name) for name in ("pie", "codel")]
     return {
         "runs": pl.DataFrame(runs),
         "parameters": pl.DataFrame(parameters),
@@ -38,7 +37,7 @@ def _tables(queues: list[str], scenarios: list[str], seeds: int = 1) -> dict[str
         ),
         "flow_series": pl.DataFrame(flows),
         "link_series": pl.DataFrame(links),
-        "own_axes": pl.DataFrame(order, schema=["parameter", "value"], orient="row"),
+        "given": sweep.given({"scenario": [["sl", "lb"]], "queue": [["pie", "codel"]]}),
     }
 
 
@@ -75,7 +74,7 @@ def test_the_grid_has_the_order_of_the_experiment_and_a_run_a_place() -> None:
 
 def test_a_place_without_a_run_stays_empty() -> None:
     tables = _tables(["pie", "codel"], ["sl", "lb"])
-    del tables["own_axes"]
+    del tables["given"]
     tables["runs"] = tables["runs"].filter(pl.col("run_id") != "lb-codel-0")
     assert placed(tables).select("column", "row").rows() == [("lb", "pie"), ("sl", "codel"), ("sl", "pie")]
     spec = registry.find("srtt_grid")(tables).to_dict(validate=True)

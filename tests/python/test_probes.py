@@ -9,7 +9,7 @@ import pytest
 
 import bloatlab
 from bloatlab import figures
-from bloatlab.figures import registry, source, sweep
+from bloatlab.figures import registry, sweep
 from bloatlab.report import make_report
 from specification import titles, units
 
@@ -78,10 +78,3 @@ def test_a_run_with_a_ping_and_a_web_client_has_the_rtt_of_the_ping(tmp_path: Pa
     assert ping.height == 2
     assert sweep.metrics_by_run(metrics).select("run_id", value="ping_p95_ms").sort("run_id").equals(ping)
     assert "ping RTT p95 (ms)" in make_report(tmp_path / "out").read_text(encoding="utf-8")
-
-
-def test_values_are_in_the_order_of_the_command() -> None:
-    given = source.given(["bloatlab run x --sweep cca=newreno,cubic,bbr --sweep qlen=80p,20p", "bloatlab run 'x"])
-    assert given.rows() == [("cca", "newreno"), ("cca", "cubic"), ("cca", "bbr"), ("qlen", "80p"), ("qlen", "20p")]
-    ended = pl.Series(["cubic", "bbr", "newreno", "vegas", "cubic"])
-    assert sweep.in_order(ended, given.filter(name="cca")["value"].to_list()) == ["newreno", "cubic", "bbr", "vegas"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import threading
@@ -18,10 +19,9 @@ from bloatlab.errors import StoreError
 from bloatlab.store import Keep, RunRecord, Store, Writer, canonical, run_id
 from bloatlab.store.layout import APPLICATION_ID
 from bloatlab.store.parts import mark, write_manifest
-from bloatlab.store.records import SINCE_5
 from bloatlab.store.repair import rebuild
 from bloatlab.store.seals import seal_of, sum_of
-from bloatlab.store.tables import CONTENT, PARTS, RUNS, statements
+from bloatlab.store.tables import ADDED, PARTS, content_of, statements
 from bloatlab.sweeps.plan import PlannedRun
 from bloatlab.sweeps.record import done
 from bloatlab.sweeps.record import failed as failed_record
@@ -310,13 +310,20 @@ def test_a_store_of_the_first_version_is_upgraded_beside_a_copy(tmp_path: Path) 
     assert len(list(tmp_path.glob("results.sqlite.version-*"))) == 1
 
 
-def make_version_4(directory: Path) -> None:
-    """A store without the columns that version 5 added, in the database and in its parts."""
+def make_older(directory: Path, version: int) -> None:
+    """A store without the columns that later versions added, in the database and in its parts."""
     for records in (directory / "parts").glob("*/records.parquet"):
-        pl.read_parquet(records).drop(SINCE_5).write_parquet(records)
+        if version < 5:
+            pl.read_parquet(records).drop(ADDED[5][1]).write_parquet(records)
+    for notes in (directory / "parts").glob("*/notes.parquet"):
+        frame = pl.read_parquet(notes)
+        rows = [
+            json.dumps(json.loads(row)[:-1]) if table == "invocations" else row
+            for table, row in frame.select("table", "row").iter_rows()
+        ]
+        frame.with_columns(pl.Series("row", rows)).write_parquet(notes)
     manifests = {part.name: write_manifest(part) for part in (directory / "parts").iterdir()}
-    runs = replace(RUNS, columns={name: of for name, of in RUNS.columns.items() if name not in SINCE_5})
-    tables = {**CONTENT, RUNS.name: runs}
+    tables = content_of(version)
     with contextlib.closing(sqlite3.connect(directory / "results.sqlite")) as old:
         rows = {
             name: old.execute(f"SELECT {', '.join(of.columns)} FROM {name}").fetchall() for name, of in tables.items()
@@ -325,12 +332,33 @@ def make_version_4(directory: Path) -> None:
     (directory / "results.sqlite").unlink()
     with contextlib.closing(sqlite3.connect(directory / "results.sqlite", isolation_level=None)) as made:
         made.executescript("; ".join(statements(tables)))
-        made.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 4")
+        made.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version}")
         for name, table in tables.items():
             sealed = [(*row, seal_of(name, row)) for row in rows[name]]
             made.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * (len(table.columns) + 1))})", sealed)
             total = (name, len(sealed), sum_of(row[-1] for row in sealed))
             made.execute("INSERT INTO seals VALUES (?, ?, ?, ?)", (*total, seal_of("seals", total)))
+
+
+def test_a_store_of_version_5_is_read_as_it_is_and_upgraded_by_a_writer(tmp_path: Path) -> None:
+    with Writer(tmp_path, UNITS) as writer:
+        writer.submit(record(1, qlen="80p"))
+        writer.invocation("t", "bloatlab run t --sweep qlen=80p", 1)
+    before = contents(tmp_path)
+    make_older(tmp_path, 5)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert contents(tmp_path) == before
+    assert Store(tmp_path).invocations()["axes"].to_list() == ["{}"]
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+    with Writer(tmp_path) as writer:
+        assert writer.upgraded == tmp_path / "results.sqlite.version-5"
+        writer.invocation("t", "bloatlab sweep plan.toml", 2, {"qlen": ["80p", "20p"]})
+    commands = Store(tmp_path).invocations()
+    assert commands["axes"].to_list() == ["{}", '{"qlen": ["80p", "20p"]}']
+    # Its parts, with and without the new column, rebuild a database of this version.
+    (tmp_path / "results.sqlite").unlink()
+    assert rebuild(tmp_path).runs == 1
+    assert Store(tmp_path).invocations().equals(commands)
 
 
 def test_a_store_of_version_4_gains_the_engine_and_keeps_its_parts(tmp_path: Path) -> None:
@@ -340,7 +368,7 @@ def test_a_store_of_version_4_gains_the_engine_and_keeps_its_parts(tmp_path: Pat
         writer.submit(record(3, reason="it broke"))
         writer.invocation("t", "bloatlab run t", 3)
     before = contents(tmp_path)
-    make_version_4(tmp_path)
+    make_older(tmp_path, 4)
     files = {path: path.read_bytes() for path in (tmp_path / "parts").rglob("*") if path.is_file()}
     with pytest.raises(StoreError, match=r"older bloatlab .store version 4."):
         Store(tmp_path)
@@ -358,7 +386,7 @@ def test_a_store_of_version_4_gains_the_engine_and_keeps_its_parts(tmp_path: Pat
 def test_an_altered_store_of_version_4_is_not_upgraded(tmp_path: Path) -> None:
     with Writer(tmp_path) as writer:
         writer.submit(record(1, qlen="80p"))
-    make_version_4(tmp_path)
+    make_older(tmp_path, 4)
     with contextlib.closing(sqlite3.connect(tmp_path / "results.sqlite", isolation_level=None)) as database:
         database.execute("UPDATE runs SET seed = 7")
     with pytest.raises(StoreError, match="a row of its table `runs` is altered"):

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bloatlab.analysis import order
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Observation, Ranking, observe, rank
 from bloatlab.experiments.suite import Suite, overall
@@ -50,7 +51,12 @@ def of_store(store: Store, experiment: Experiment | None, weights: Weights = EQU
     """Ranking of all finished runs of the experiment in a store; `None` as for `of_plan`."""
     if experiment is None or not experiment.criteria:
         return None
-    parameters = store.run_parameters(experiment.name)
+    found = store.run_parameters(experiment.name)
+    texts = [order.of_values(parameters) for parameters in found.values()]
+    runs = list(found)
+    parameters = {
+        runs[index]: found[runs[index]] for index in order.indices(texts, order.of_store(store, [experiment.name]))
+    }
     return _ranked(experiment, parameters, store.run_metrics(list(parameters)), weights)
 
 

@@ -58,7 +58,7 @@ def run_points(source: Source, points: Points, output: Output, settings: RunSett
         runs, axes = plan_all(source, base, given, replications=points.replications, seed=points.seed, keep=keep)
     experiment = source.experiment if isinstance(source, ExperimentSource) else None
     weights = weights_of(output.weigh, {source.name: experiment})
-    job = Job(source.name, runs, axes, experiment, weights)
+    job = Job(source.name, runs, source.stored(axes), experiment, weights)
     return carry_out(job, output.directory(source.name), output, settings)
 
 
@@ -68,8 +68,8 @@ class Job:
 
     name: str
     runs: Sequence[PlannedRun]
-    axes: Mapping[str, Any]
-    """The swept parameters, which are columns of the summary."""
+    axes: Mapping[str, Sequence[Any]]
+    """The values of each swept parameter as they are stored, in the order of the user."""
     experiment: Experiment | None
     weights: Weights = EQUAL
     """Weights of the ranking."""
@@ -90,6 +90,7 @@ def carry_out(job: Job, directory: Place, output: Output, settings: RunSettings)
             progress=tell,
             ended=told if output.verbose else None,
             command=command_line(),
+            axes=job.axes,
             after=after,
         )
     complain_of(summary)
@@ -171,7 +172,7 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
             one_run(job.name, done[0], metrics).print(out)
             return ""
         return "every metric"
-    rows = rows_of(done)
+    rows = rows_of(done, job.axes)
     compared = len(done) <= MOST_COMPARED
     listed = rows if output.all or compared else rows[:FEW_ROWS]
     metrics = store.run_metrics([planned.run_id for row in listed for planned in row])

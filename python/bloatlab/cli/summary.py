@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from bloatlab.analysis import order
 from bloatlab.cli.console import number
 from bloatlab.cli.main_numbers import MainNumbers, main_numbers, mean_of
 from bloatlab.cli.tables import Column, FittedTable
@@ -38,7 +39,7 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> FittedTab
         title=f"{name}, run {run.run_id}, engine {run.engine.name}, seed {run.seed}",
     )
     known = definitions()
-    order = {key: place for place, key in enumerate(known)}
+    places = {key: place for place, key in enumerate(known)}
     for scope in ("experiment", "flow", "link", "probe", "network"):
         found = metrics.get(f"{scope}_metrics", {})
         entities = {scope: found} if scope in SINGLE else found
@@ -52,7 +53,7 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> FittedTab
                 }
             }
         for entity, values in shown.items():
-            for metric, value in sorted(values.items(), key=lambda item: order.get((scope, item[0]), len(order))):
+            for metric, value in sorted(values.items(), key=lambda item: places.get((scope, item[0]), len(places))):
                 definition = known.get((scope, metric))
                 table.add(
                     metric, entity, number(value), definition.unit if definition else run.measures.get(metric, "")
@@ -61,14 +62,22 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> FittedTab
     return table
 
 
-def rows_of(runs: Sequence[PlannedRun]) -> list[list[PlannedRun]]:
-    """The runs of each row of the table: all runs of a point if there are replications, otherwise one run."""
+def rows_of(runs: Sequence[PlannedRun], axes: Mapping[str, Sequence[Any]]) -> list[list[PlannedRun]]:
+    """The runs of each row of the table: all runs of a point if there are replications, otherwise one run.
+
+    Args:
+        runs: The runs.
+        axes: The values of each swept parameter, in the order of the user, which is that of the rows.
+    """
     # Intervals need scipy. Without it, each run has a row.
     replicated = len({run.scenario for run in runs}) < len(runs) and find_spec("scipy") is not None
     points: dict[str, list[PlannedRun]] = {}
     for run in runs:
         points.setdefault(run.scenario if replicated else run.run_id, []).append(run)
-    return list(points.values())
+    rows = list(points.values())
+    swept = [order.of_values({axis: row[0].parameters.get(axis) for axis in axes}) for row in rows]
+    lists = {name: [values] for name, values in order.of_axes(axes).items()}
+    return [rows[index] for index in order.indices(swept, lists)]
 
 
 @dataclass(frozen=True)

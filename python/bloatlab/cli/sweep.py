@@ -60,7 +60,7 @@ def sweep_plan(
         # A dry run imports no engine that only the plan names. Its runs are listed without their identities.
         engine = settings.find_engine(allowed) if settings.engine is not None or dry_run else None
         source = plan.source(allowed, engine)
-        swept = dict.fromkeys([*(name for point in plan.points for name in point), *plan.axes])
+        swept = plan.swept()
         if dry_run:
             found = preview(
                 source,
@@ -79,4 +79,4 @@ def sweep_plan(
     directory = place(str(plan.out)) if of_plan else output.directory(source.name)
     experiment = CATALOGUE.get(source.name) if plan.experiment is not None else None
     weights = weights_of(output.weigh, {source.name: experiment})
-    return carry_out(Job(source.name, runs, swept, experiment, weights), directory, output, settings)
+    return carry_out(Job(source.name, runs, source.stored(swept), experiment, weights), directory, output, settings)

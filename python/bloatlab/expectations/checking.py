@@ -46,6 +46,8 @@ class Prepared:
 
     file: Path
     runs: Sequence[PlannedRun]
+    axes: Mapping[str, Sequence[Any]]
+    """The values of each swept parameter as they are stored, in the order of the file."""
     expectations: Sequence[Expectation]
     directory: Place
 
@@ -62,7 +64,7 @@ class Prepared:
             StoreError: The results directory cannot be written.
             ClusterError: The scheduler cannot be reached or was lost.
         """
-        summary = execute(self.runs, self.directory, settings, progress=progress, command=command)
+        summary = execute(self.runs, self.directory, settings, progress=progress, command=command, axes=self.axes)
         if summary.interrupted:
             return Checked(self.file, self.directory, summary, [])
         invalid = {run.run_id: reason for run, reason in (*summary.failed, *summary.suspect)}
@@ -128,7 +130,7 @@ def prepare(
         raise type(error)(f"{file}: {error}") from error
     if out is None:
         out = Path("results") / source.name if plan.out is None else place(plan.out)
-    return Prepared(file, runs, expectations, out)
+    return Prepared(file, runs, source.stored(plan.swept()), expectations, out)
 
 
 def _expectations(source: Source, own: Any) -> list[Expectation]:

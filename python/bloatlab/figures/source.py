@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bloatlab import language
+from bloatlab.analysis import order
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.engines import DEFAULT
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranking import by_point, rank
 from bloatlab.figures import network, sweep
-from bloatlab.figures.order import given
 from bloatlab.judges import bottleneck
 from bloatlab.store import Keep
 
@@ -73,8 +73,8 @@ def of_result(result: Result) -> dict[str, pl.DataFrame]:
 def stored(store: Store) -> dict[str, pl.DataFrame]:
     """Tables of a store over all runs: `runs`, `parameters`, `metrics`, `bottlenecks`, and `given`.
 
-    `bottlenecks` has the `link` that is the bottleneck of a run, if it is known. `given` has the values of sweeps in their
-    order.
+    `bottlenecks` has the `link` that is the bottleneck of a run, if it is known. `given` has the values of sweeps in the
+    order of the user.
     """
     runs, metrics = store.runs(), store.metrics()
     return {
@@ -82,7 +82,7 @@ def stored(store: Store) -> dict[str, pl.DataFrame]:
         "parameters": store.parameters(),
         "metrics": metrics,
         "bottlenecks": bottlenecks(runs, dict(store.points().select("point", "scenario").iter_rows()), metrics),
-        "given": given(store.invocations()["command"].to_list(), runs["experiment"].unique().to_list()),
+        "given": sweep.given(order.of_store(store, runs["experiment"].unique(maintain_order=True).to_list())),
     }
 
 

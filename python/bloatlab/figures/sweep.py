@@ -1,20 +1,19 @@
 """Many runs as one table: one row per run with the varied parameters and the metrics that figures compare."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from bloatlab.analysis import order
 from bloatlab.figures import network, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.store.text import readable
 
-_SIZED = re.compile(r"\s*([-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)\s*([A-Za-zµ%/]*)\s*\Z")
 _UNITS = {"p": "packets", "B": "bytes", "s": "s"}
 
-# Parameters that give runs their colour; the first that varies is taken.
+# Parameters that give runs their colour, alone or as the end of a path such as `link.queue`. The first that varies is taken.
 SERIES = ("cca", "queue", "traffic", "recovery")
 
 
@@ -24,8 +23,8 @@ class Axis:
 
     Attributes:
         name: The parameter.
-        values: Its values as text, in the order of an axis.
-        numbers: The values as numbers if all have the same unit, else empty.
+        values: Its values as text, in the order of the user.
+        numbers: These values as numbers if all have the same unit, else empty.
         unit: This unit, such as `packets`; empty if there is none.
     """
 
@@ -47,38 +46,75 @@ class Sweep:
     Attributes:
         frame: One row per run: `run_id`, `seed`, each axis as text, the metrics, `series` (the value that gives the
         colour).
-        axes: The varied parameters without the one of the colour; the parameter of the x axis is first.
+        parameters: The varied parameters and the values of each, in the order of the user.
+        axes: These parameters without the one of the colour; the parameter of the x axis is first.
         coloured_by: The parameter of `series`; `None` if no such parameter varies.
         replications: Largest number of runs that differ only in their seed.
     """
 
     frame: pl.DataFrame
+    parameters: dict[str, list[str]]
     axes: list[Axis]
     coloured_by: str | None
     replications: int
+
+    @property
+    def series(self) -> list[str]:
+        """The values of `series` in the order of the user."""
+        wanted = self.parameters.get(self.coloured_by or "", [])
+        return order.ordered(self.frame["series"].sort().to_list(), [wanted])
 
 
 def read(tables: network.Tables) -> Sweep:
     """Joins `runs`, `parameters` and `metrics` of a store into one table."""
     frame = values(tables)
     varying = [name for name in frame.columns if name not in ("run_id", "seed") and frame[name].n_unique() > 1]
-    constant = [name for name in SERIES if name in frame.columns]
-    coloured_by = next((name for name in SERIES if name in varying), None)
-    listed = network.table(tables, "given")
-    wanted = {name: listed.filter(name=name)["value"].to_list() for name in varying} if listed.height else {}
-    axes = [axis_of(name, frame[name], wanted.get(name, [])) for name in varying if name != coloured_by]
+    lists = listed(tables)
+    named = order.parameters(varying, lists)
+    coloured_by = _colouring(named)
+    source = coloured_by or _colouring(frame.columns)
+    parameters = {
+        # Without an order of the user, the values of the colour are sorted.
+        name: in_order(frame[name].sort() if name == coloured_by else frame[name], lists.get(name, []))
+        for name in named
+    }
+    axes = [axis_of(name, values) for name, values in parameters.items() if name != coloured_by]
     # The numeric parameter with the most values becomes the x axis.
     axes.sort(key=lambda axis: (not axis.numbers, -len(axis.values)))
-    series = pl.col(coloured_by or constant[0]) if coloured_by or constant else pl.lit("all runs")
+    series = pl.lit("all runs") if source is None else pl.col(source)
     frame = frame.with_columns(series.fill_null("default").alias("series"))
     measured = metrics_by_run(network.table(tables, "metrics"), network.table(tables, "bottlenecks"))
     frame = frame.join(measured, on="run_id", how="left", maintain_order="left")
-    places = [pl.col(axis.name).replace_strict(axis.values, range(len(axis.values)), default=None) for axis in axes]
-    order = in_order(frame["series"].sort(), wanted.get(coloured_by or "", []))
-    first = pl.col("series").replace_strict(order, range(len(order)), return_dtype=pl.Int64)
-    frame = frame.sort(first, *places, "seed", "run_id")
+    places = [
+        pl.col(name).replace_strict(values, range(len(values)), default=None) for name, values in parameters.items()
+    ]
+    frame = frame.sort(*places, "seed", "run_id")
     cells = frame.group_by("series", *(axis.name for axis in axes)).len()
-    return Sweep(frame, axes, coloured_by, int(prepare.high(cells["len"])))
+    return Sweep(frame, parameters, axes, coloured_by, int(prepare.high(cells["len"])))
+
+
+def _colouring(names: Sequence[str]) -> str | None:
+    """The first of these parameters that gives runs their colour."""
+    ends = {name: name.removesuffix(".kind").rpartition(".")[2] for name in names}
+    return next((name for kind in SERIES for name, end in ends.items() if end == kind), None)
+
+
+def listed(tables: network.Tables) -> order.Lists:
+    """The values of each parameter in the order of the user, from the table `given`."""
+    found: dict[str, list[list[str]]] = {}
+    given = network.table(tables, "given")
+    for name, of, value in given.select("name", "list", "value").iter_rows() if given.height else ():
+        lists = found.setdefault(name, [])
+        if of == len(lists):
+            lists.append([])
+        lists[of].append(value)
+    return found
+
+
+def given(lists: order.Lists) -> pl.DataFrame:
+    """The table `given`: `name`, `list` (number of a list of its values, the most recent first), `value`."""
+    rows = [(name, place, value) for name, of in lists.items() for place, values in enumerate(of) for value in values]
+    return pl.DataFrame(rows, {"name": pl.String, "list": pl.Int64, "value": pl.String}, orient="row")
 
 
 def tip(swept: Sweep) -> tuple[list[pl.Expr], list[dict[str, Any]]]:
@@ -86,7 +122,7 @@ def tip(swept: Sweep) -> tuple[list[pl.Expr], list[dict[str, Any]]]:
 
     The columns have names of their own, because Vega-Lite reads `a.b` and `a[b]` as paths into a value.
     """
-    names = [name for name in (swept.coloured_by, *(axis.name for axis in swept.axes)) if name]
+    names = list(swept.parameters)
     columns = [pl.col(name).fill_null("default").alias(f"parameter_{index}") for index, name in enumerate(names)]
     return columns, [vl.field(f"parameter_{index}:N", title=name) for index, name in enumerate(names)]
 
@@ -117,23 +153,17 @@ def _parameters(parameters: pl.DataFrame, runs: pl.DataFrame) -> pl.DataFrame:
     return kept.pivot("name", index="run_id", values="value", aggregate_function="first")
 
 
-def in_order(column: pl.Series, wanted: Sequence[str]) -> list[str]:
-    """The values of a column: those of `wanted` in that order, then the others by first appearance."""
-    values = column.drop_nulls().cast(pl.String).unique(maintain_order=True).to_list()
-    place = {value: index for index, value in enumerate(wanted)}
-    return sorted(values, key=lambda value: place.get(value, len(place)))
+def in_order(column: pl.Series, lists: Sequence[Sequence[str]] = ()) -> list[str]:
+    """The different values of a column in the order of the user."""
+    return order.ordered(column.drop_nulls().cast(pl.String).unique(maintain_order=True).to_list(), lists)
 
 
-def axis_of(name: str, column: pl.Series, wanted: Sequence[str] = ()) -> Axis:
-    """Orders the values of a parameter: by number if all have a common unit, else as in `wanted`."""
-    values = in_order(column, wanted)
-    sized = [_SIZED.match(value) for value in values]
-    units = {match.group(2) for match in sized if match}
-    if not values or not all(sized) or len(units) != 1:
+def axis_of(name: str, values: list[str]) -> Axis:
+    """The axis of a parameter with these values in their order."""
+    if (found := order.sized(values)) is None:
         return Axis(name, values, [], "")
-    pairs = sorted((float(match.group(1)), value) for match, value in zip(sized, values, strict=True) if match)
-    unit = units.pop()
-    return Axis(name, [value for _, value in pairs], [number for number, _ in pairs], _UNITS.get(unit, unit))
+    numbers, unit = found
+    return Axis(name, values, numbers, _UNITS.get(unit, unit))
 
 
 # Column, and the title of its panel.

@@ -174,11 +174,10 @@ def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) 
     values: dict[str, list[str]] = {}
     for name, value in rows.select("name", "value").unique(maintain_order=True).iter_rows():
         values.setdefault(name, []).append("default" if value == "null" else readable(value))
-    order = {axis.name: axis.values for axis in swept.axes}
     table = []
     for name in sorted(values, key=lambda name: (list(known).index(name) if name in known else len(known), name)):
         # A parameter without a value is left to the experiment.
-        shown = ["default" if value == "null" else value for value in order.get(name, values[name])]
+        shown = ["default" if value == "null" else value for value in swept.parameters.get(name, values[name])]
         listed = ", ".join(shown[:12]) + (f", ... ({len(shown)} values)" if len(shown) > 12 else "")
         row = [Cell(name), Cell(listed)]
         if known:
@@ -291,7 +290,7 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
     """
     frame = swept.frame
     shown = frame.head(MOST_RUNS)
-    names = [name for name in (swept.coloured_by, *(axis.name for axis in swept.axes)) if name]
+    names = list(swept.parameters)
     places = {axis.name: dict(zip(axis.values, axis.numbers, strict=False)) for axis in swept.axes}
     seeds = frame["seed"].n_unique() > 1
     columns = ["run", *names, *(["seed"] if seeds else [])]

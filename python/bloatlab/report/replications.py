@@ -25,7 +25,7 @@ def points_table(swept: Sweep, columns: Columns) -> PlainTable | None:
     """
     if swept.replications < 2 or not columns:
         return None
-    names = [name for name in (swept.coloured_by, *(axis.name for axis in swept.axes)) if name]
+    names = list(swept.parameters)
     placed = swept.frame.with_columns(pl.struct("series", *names).rank("dense").alias("place"))
     long = placed.unpivot(list(columns), index="place", variable_name="column").drop_nulls("value")
     found = {(row["place"], row["column"]): row for row in over(long, ["place", "column"]).iter_rows(named=True)}

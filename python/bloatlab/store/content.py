@@ -13,7 +13,7 @@ from bloatlab.store import seals
 from bloatlab.store.database import reading
 from bloatlab.store.layout import DATABASE
 from bloatlab.store.remote import shown
-from bloatlab.store.tables import POINTS, RUNS, Row, Table
+from bloatlab.store.tables import POINTS, RUNS, Row, Table, completed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,11 +41,13 @@ class Content:
         for look in range(1, LOOKS + 1):
             stamp = _stamp(directory)
             try:
-                with reading(directory) as connection:
+                with reading(directory) as (connection, tables):
                     sums = seals.sums(connection)
                     if before is not None and before.sums == sums:
                         return before
-                    return cls(directory, sums, seals.read(connection, sums))
+                    found = seals.read(connection, sums, tables)
+                    rows = {name: [completed(tables[name], row[:-1]) for row in of] for name, of in found.items()}
+                    return cls(directory, sums, rows)
             except StoreError:
                 # A writer that opens or closes the database changes how it must be read.
                 if look == LOOKS or _stamp(directory) == stamp:
@@ -54,7 +56,7 @@ class Content:
 
     def rows(self, table: Table) -> list[Row]:
         """A table's rows, without their seals."""
-        return [row[:-1] for row in self._rows[table.name]]
+        return list(self._rows[table.name])
 
     @cached_property
     def runs(self) -> dict[str, dict[str, Any]]:
@@ -70,14 +72,14 @@ class Content:
             StoreError: One of them is not a table. The seals do not exclude this, because whoever makes a store can
                 also seal it.
         """
-        for point, scenario, parameters, _ in self._rows["points"]:
+        for point, scenario, parameters in self._rows["points"]:
             for name, text in (("scenario", scenario), ("parameters", parameters)):
                 if not _is_table(str(text)):
                     raise StoreError(
                         f"{shown(self._directory)}: the {name} of its point {point} is no table in JSON, so bloatlab did "
                         "not write it; run the sweep again into another directory"
                     )
-        return {point: (scenario, parameters) for point, scenario, parameters, _ in self._rows["points"]}  # type: ignore[misc]
+        return {point: (scenario, parameters) for point, scenario, parameters in self._rows["points"]}  # type: ignore[misc]
 
     @cached_property
     def manifests(self) -> dict[str, str]:

@@ -17,9 +17,8 @@ from bloatlab.errors import StoreError
 from bloatlab.store import layout, seals
 from bloatlab.store.layout import DATABASE, Kind
 from bloatlab.store.lock import is_locked
-from bloatlab.store.tables import CONTENT, SEALS, Row, Table, Value, statements
+from bloatlab.store.tables import CONTENT, READABLE, SEALS, VERSION, Row, Table, Value, content_of, statements
 
-VERSION = 5
 _HARDENING = "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON"
 """Settings for a database that may come from another person."""
 
@@ -68,8 +67,10 @@ def disk_full(directory: Path) -> StoreError:
 
 
 @contextlib.contextmanager
-def reading(directory: Path) -> Iterator[sqlite3.Connection]:
-    """A connection that sees the store at one moment. It writes nothing, not even next to the database.
+def reading(directory: Path) -> Iterator[tuple[sqlite3.Connection, dict[str, Table]]]:
+    """A connection that sees the store at one moment, and the tables of the store's version.
+
+    It writes nothing, not even next to the database.
 
     Raises:
         StoreError: There is no store, it is damaged, or another version of bloatlab wrote it.
@@ -82,10 +83,12 @@ def reading(directory: Path) -> Iterator[sqlite3.Connection]:
             raise StoreError(f"{directory}: holds no results (no {DATABASE})")
         with contextlib.closing(_connect(directory)) as connection:
             connection.executescript(_HARDENING)
-            check_version(directory, version_of(connection))
+            version = version_of(connection)
+            check_version(directory, version, READABLE)
+            tables = content_of(version)
             connection.execute("BEGIN")
-            seals.check_schema(connection)
-            yield connection
+            seals.check_schema(connection, tables)
+            yield connection, tables
 
 
 def _connect(directory: Path) -> sqlite3.Connection:
@@ -130,13 +133,13 @@ def version_of(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
-def check_version(directory: Path, version: int) -> None:
-    """Raises `StoreError` if another version of bloatlab wrote the store."""
+def check_version(directory: Path, version: int, oldest: int = VERSION) -> None:
+    """Raises `StoreError` if a newer bloatlab wrote the store, or one that is older than the store version `oldest`."""
     if version > VERSION:
         raise StoreError(
             f"{directory}: written by a newer bloatlab (store version {version}; this one reads up to {VERSION})"
         )
-    if version < VERSION:
+    if version < oldest:
         raise StoreError(
             f"{directory}: written by an older bloatlab (store version {version}); `bloatlab store upgrade {directory}` "
             f"brings it to version {VERSION} and keeps a copy of its database"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from bloatlab.store.database import Database
 from bloatlab.store.points import Points
 from bloatlab.store.records import PARAMETERS, Note, RunRecord
-from bloatlab.store.tables import CLAIMS, INVOCATIONS, PARTS, RUNS, UNITS
+from bloatlab.store.tables import CLAIMS, INVOCATIONS, PARTS, RUNS, UNITS, Table, completed
 
 NOTED = {table.name: table for table in (CLAIMS, UNITS)}
 """Small tables whose rows are written unchanged."""
@@ -48,6 +48,8 @@ def take(database: Database, points: Points, note: Note) -> None:
             point = points.besides(int(row[2] or 0), json.loads(str(text)))
             database.put(RUNS, [(*row[:2], point, *row[3:])])
     elif note.table == INVOCATIONS.name:
-        database.put(INVOCATIONS, [(database.count(INVOCATIONS) + 1, *note.row)])
+        # A part of an older store has fewer columns.
+        written = Table(INVOCATIONS.name, dict(list(INVOCATIONS.columns.items())[: len(note.row) + 1]), INVOCATIONS.key)
+        database.put(INVOCATIONS, [completed(written, (database.count(INVOCATIONS) + 1, *note.row))])
     else:
         database.put(NOTED[note.table], [note.row])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bloatlab.engines import DEFAULT
 from bloatlab.store.identity import canonical
 from bloatlab.store.keep import Keep
-from bloatlab.store.tables import Row, Value
+from bloatlab.store.tables import ADDED, Row, Value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,8 +29,6 @@ _TYPES = {
     "engine_version": str, "repetition": int, "status": str, "reason": str, "digest": str, "wall_s": float,
     "events": int, "kept": int, "created": str,
 }  # fmt: skip
-SINCE_5: Mapping[str, Value] = {"engine": DEFAULT, "repetition": 0}
-"""Columns that store version 5 added, and what older runs have there."""
 _NOTE_TYPES = {"created": str, "table": str, "row": str}
 
 
@@ -117,7 +115,9 @@ def with_all_columns(records: pl.DataFrame) -> pl.DataFrame:
 
     whole = frame_of_records([])
     missing = [
-        pl.lit(value, whole.schema[name]).alias(name) for name, value in SINCE_5.items() if name not in records.columns
+        pl.lit(value, whole.schema[name]).alias(name)
+        for name, value in ADDED[5][1].items()
+        if name not in records.columns
     ]
     return records.with_columns(missing)
 

@@ -137,7 +137,11 @@ class Store:
         return self._content().frame(CLAIMS)
 
     def invocations(self) -> pl.DataFrame:
-        """The commands that requested runs, oldest first."""
+        """The commands that requested runs, oldest first.
+
+        `created` (UTC), `experiment`, `command`, `runs`, `axes`: as JSON, the values of each swept parameter in the order in
+        which the user gave them.
+        """
         return self._content().frame(INVOCATIONS).sort("created", "id").drop("id")
 
     def table(self, name: str, run_ids: Sequence[str] | None = None) -> pl.DataFrame:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from bloatlab.engines import DEFAULT
 
 Value = str | int | float | None
 Row = tuple[Value, ...]
@@ -77,14 +79,45 @@ CLAIMS = Table(
     ("experiment", "run_id", "name"),
     frozenset({"measured", "tolerance", "holds"}),
 )  # fmt: skip
-INVOCATIONS = Table("invocations", {"id": int, "created": str, "experiment": str, "command": str, "runs": int}, ("id",))
+INVOCATIONS = Table(
+    "invocations", {"id": int, "created": str, "experiment": str, "command": str, "runs": int, "axes": str}, ("id",)
+)
+"""`axes`: the values of each swept parameter in the order of the user, as JSON."""
 PARTS = Table("parts", {"part": str, "manifest": str, "notes": int}, ("part",))
 """Every part, with the hash of its manifest and its number of notes (rows of small tables)."""
 SEALS = Table("seals", {"name": str, "rows": int, "total": int}, ("name",))
 """The number of rows of every other table and the sum of their seals, so that a missing row is detected."""
 
 CONTENT = {table.name: table for table in (RUNS, POINTS, UNITS, CLAIMS, INVOCATIONS, PARTS)}
+VERSION = 6
+"""Version of the store."""
+READABLE = 5
+"""The oldest version that is read without an upgrade."""
+ADDED: Mapping[int, tuple[str, Mapping[str, Value]]] = {
+    5: (RUNS.name, {"engine": DEFAULT, "repetition": 0}),
+    6: (INVOCATIONS.name, {"axes": "{}"}),
+}
+"""The columns that a version added to a table, with their values in rows of older stores."""
 RUNS_BY_PART = "CREATE INDEX runs_by_part ON runs (part)"
+
+
+def content_of(version: int) -> dict[str, Table]:
+    """The tables of a store of this version; it must be at least 4."""
+    content = dict(CONTENT)
+    for since, (name, added) in ADDED.items():
+        if since > version:
+            older = {column: of for column, of in content[name].columns.items() if column not in added}
+            content[name] = replace(content[name], columns=older)
+    return content
+
+
+def completed(table: Table, row: Sequence[Value]) -> Row:
+    """A row of `table` of an older store, without its seal, with the columns of this version."""
+    known = dict(zip(table.columns, row, strict=True))
+    for name, added in ADDED.values():
+        if name == table.name:
+            known = {**added, **known}
+    return tuple(known[column] for column in CONTENT[table.name].columns)
 
 
 def statements(tables: Mapping[str, Table] = CONTENT) -> list[str]:

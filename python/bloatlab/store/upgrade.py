@@ -7,19 +7,18 @@ import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.store import layout, metrics, seals
-from bloatlab.store.database import VERSION, Database, check_version, clear_errors, make, version_of
+from bloatlab.store.database import Database, check_version, clear_errors, make, version_of
 from bloatlab.store.index import index
 from bloatlab.store.keep import Keep
 from bloatlab.store.layout import DATABASE, PARTS
 from bloatlab.store.parts import encoded, mark, replace_durably, write_manifest, write_part
 from bloatlab.store.points import Points
-from bloatlab.store.records import NOTES, RECORDS, SINCE_5, Note, RunRecord, frame_of_notes, frame_of_records
-from bloatlab.store.tables import CONTENT, RUNS
+from bloatlab.store.records import NOTES, RECORDS, Note, RunRecord, frame_of_notes, frame_of_records
+from bloatlab.store.tables import CONTENT, VERSION, completed, content_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,8 +47,8 @@ def upgrade(directory: Path) -> Path | None:
         make(fresh)
         with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
             new = Database(connection, {name: [] for name in CONTENT})
-            if version == 4:
-                _copy_rows(new, old)
+            if version >= 4:
+                _copy_rows(new, old, version)
             else:
                 _fill(new, old, directory / PARTS, version)
         old.execute("PRAGMA journal_mode = DELETE")
@@ -69,20 +68,14 @@ def _copy(old: sqlite3.Connection, directory: Path, version: int) -> Path:
     return path
 
 
-_RUNS_4 = replace(RUNS, columns={name: of for name, of in RUNS.columns.items() if name not in SINCE_5})
-_CONTENT_4 = {**CONTENT, RUNS.name: _RUNS_4}
-
-
-def _copy_rows(database: Database, old: sqlite3.Connection) -> None:
-    """Version 4 differs in the columns of `runs` alone, and its parts stay as they are."""
-    seals.check_schema(old, _CONTENT_4)
-    content = seals.read(old, seals.sums(old), _CONTENT_4)
+def _copy_rows(database: Database, old: sqlite3.Connection, version: int) -> None:
+    """From version 4 on, versions differ only in columns of the database, and parts stay as they are."""
+    tables = content_of(version)
+    seals.check_schema(old, tables)
+    content = seals.read(old, seals.sums(old), tables)
     with database.transaction():
         for name, rows in content.items():
-            found = [dict(zip(_CONTENT_4[name].columns, row, strict=False)) for row in rows]
-            database.put(
-                CONTENT[name], [tuple({**SINCE_5, **row}[column] for column in CONTENT[name].columns) for row in found]
-            )
+            database.put(CONTENT[name], [completed(tables[name], row[:-1]) for row in rows])
 
 
 def _fill(database: Database, old: sqlite3.Connection, parts: Path, version: int) -> None:
@@ -154,6 +147,6 @@ def _notes(old: sqlite3.Connection, version: int) -> list[Note]:
         if version > 2
         else "SELECT scope, metric, max(unit) FROM metrics GROUP BY scope, metric",
         "claims": f"SELECT experiment, run_id, name, unit, published, measured, tolerance, holds, source, {bound} FROM claims",
-        "invocations": "SELECT created, experiment, command, runs FROM invocations ORDER BY id",
+        "invocations": "SELECT created, experiment, command, runs, '{}' FROM invocations ORDER BY id",
     }
     return [Note(table, tuple(row)) for table, query in queries.items() for row in old.execute(query)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections import defaultdict
@@ -120,9 +121,19 @@ class Writer:
             self._notes += [Note(table, tuple(row)) for row in rows]
             self._changed.notify_all()
 
-    def invocation(self, experiment: str, command: str, runs: int) -> None:
-        """Records the command that requested `runs` runs, without the passwords and keys in its URLs."""
-        self.note("invocations", [(now(), experiment, without_secrets(command), runs)])
+    def invocation(
+        self, experiment: str, command: str, runs: int, axes: Mapping[str, Sequence[Any]] | None = None
+    ) -> None:
+        """Records the command that requested `runs` runs, without the passwords and keys in its URLs.
+
+        Args:
+            experiment: Name of the experiment.
+            command: The command.
+            runs: Number of runs.
+            axes: The values of each swept parameter, in the order of the user; absent: nothing is swept.
+        """
+        order = json.dumps({name: list(values) for name, values in (axes or {}).items()})
+        self.note("invocations", [(now(), experiment, without_secrets(command), runs, order)])
 
     def parameters(self, run_id: str, values: Mapping[str, Any]) -> None:
         """Records additional parameters under which a stored run is requested."""

@@ -101,6 +101,16 @@ class Plan(BaseModel):
             return ScenarioSource(read_document(Path(self.scenario)), Path(self.scenario).stem, plugins, engine)
         return ScenarioSource(self.scenario or {}, name, plugins, engine)
 
+    def swept(self) -> dict[str, list[Any]]:
+        """The values of every swept parameter in the plan's order: those of the points, then those of the axes."""
+        found: dict[str, list[Any]] = {}
+        for point in self.points:
+            for name, value in point.items():
+                values = found.setdefault(name, [])
+                if value not in values:
+                    values.append(value)
+        return {**found, **self.axes}
+
     def grid(self) -> Grid:
         """Its points in their order, before the conditions.
 

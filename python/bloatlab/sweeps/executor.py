@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from bloatlab.errors import ParameterError
 from bloatlab.loading import AllowedPlugins
@@ -64,6 +64,7 @@ def execute(
     progress: Progress | None = None,
     ended: Ended | None = None,
     command: str = "",
+    axes: Mapping[str, Sequence[Any]] | None = None,
     after: Callable[[Writer, Summary], None] | None = None,
     executor: Executor | None = None,
 ) -> Summary:
@@ -78,6 +79,7 @@ def execute(
         progress: Called now and then with the progress.
         ended: Called with each run when it has ended.
         command: The command that requested the runs, for the store.
+        axes: The values of each swept parameter as they are stored, in the order of the user.
         after: Called with the writer after all runs, to store claims.
         executor: Makes the runs; absent: the one that the settings name.
 
@@ -108,7 +110,7 @@ def execute(
                 summary.read += 1
                 writer.parameters(planned.run_id, planned.parameters)
         if runs:
-            writer.invocation(runs[0].experiment, command, len(runs))
+            writer.invocation(runs[0].experiment, command, len(runs), axes)
         collector = Collector(writer, summary, progress, ended)
         try:
             executor.run(todo, collector)

@@ -52,6 +52,9 @@ class Source(Protocol):
     def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
         """The axes of a sweep: the given ones, and the source's own."""
 
+    def stored(self, axes: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """The values of axes in the form in which they are stored."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedRun:

@@ -37,6 +37,14 @@ class ExperimentSource:
         """The experiment's own axes that the user did not set, then the user's axes."""
         return self.experiment.all_axes(base, given)
 
+    def stored(self, axes: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """The values of axes in the form in which they are stored."""
+        known = {parameter.name: parameter for parameter in self.experiment.parameters}
+        return {
+            name: [None if value is None else plain(known[name].value(value)) for value in values]
+            for name, values in axes.items()
+        }
+
 
 class ScenarioSource:
     """A user's scenario. Dotted paths into it can be set."""
@@ -75,3 +83,7 @@ class ScenarioSource:
     def axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
         """The given axes, because a document has no axes."""
         return dict(given)
+
+    def stored(self, axes: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
+        """The values of axes in the form in which they are stored."""
+        return {name: [plain(value) for value in values] for name, values in axes.items()}

@@ -40,7 +40,9 @@ def family(tables: network.Tables, over: str) -> pl.DataFrame:
     kept = frame.filter(pl.col("rest") == most).select("run_id", "x", pl.col(COLOURED).alias("series"))
     # A queue with one value makes no curve.
     kept = kept.filter(pl.col("x").n_unique().over("series") > 1)
-    return kept.join(_flows(network.table(tables, "metrics")), on="run_id").sort("series", "x", "run_id")
+    names = sweep.in_order(kept["series"].sort(), sweep.listed(tables).get(COLOURED, []))
+    place = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    return kept.join(_flows(network.table(tables, "metrics")), on="run_id").sort(place, "x", "run_id")
 
 
 def _number(text: str | None) -> float | None:
@@ -159,7 +161,7 @@ def _curves(
 ) -> Any:
     across = 1 if width < NARROW else 3 if len(panels) == 3 else 2
     wide = plot_width(width, across)
-    names = frame["series"].unique(maintain_order=True).sort().to_list()
+    names = frame["series"].unique(maintain_order=True).to_list()
     colours = palette.assign(names)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     columns = parts.legend_columns(names, width - 70)

@@ -59,8 +59,7 @@ def _outcomes(tables: network.Tables) -> pl.DataFrame:
 def _places(tables: network.Tables) -> pl.DataFrame:
     """Place of each run on the axes that are neither roles nor derived from others."""
     swept = sweep.read(tables)
-    varying = [swept.coloured_by, *(axis.name for axis in swept.axes)]
-    names = [name for name in varying if name not in (None, *ROLES, "qlen")]
+    names = [name for name in swept.parameters if name not in (*ROLES, "qlen")]
     words = [pl.format("{} {}", pl.lit(name), pl.col(name)) for name in names]
     return swept.frame.select("run_id", (pl.concat_str(words, separator=", ") if words else pl.lit("")).alias("place"))
 

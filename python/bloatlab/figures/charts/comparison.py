@@ -49,7 +49,7 @@ def comparison(tables: network.Tables, *, width: int) -> Any:
     # Utilisation adds nothing to throughput unless the rate varies.
     if {"throughput_mbps", "utilization"} <= set(shown):
         shown.remove("utilization" if frame["throughput_mbps"].null_count() < frame.height else "throughput_mbps")
-    colours = palette.assign(swept.frame["series"].unique(maintain_order=True))
+    colours = palette.assign(swept.series)
     names = list(colours)
     across = 1 if width < NARROW else 2
     wide = plot_width(width, across)
@@ -129,7 +129,8 @@ def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: st
         return vl.field("x:N", sort=names, axis=options(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
     if not numeric:
         return vl.field("x:N", sort=axis.values, axis=options(title=axis.title, labelAngle=-30, labelLimit=110))
-    log = parts.wants_log(axis.numbers[0], axis.numbers[-1], 7)
+    numbers = sorted(axis.numbers)
+    log = parts.wants_log(numbers[0], numbers[-1], 7)
     scale = options(type="log" if log else "linear", zero=False, nice=False, padding=10)
-    ticks = axis.numbers if len(axis.numbers) <= 9 else vl.UNSET
+    ticks = numbers if len(numbers) <= 9 else vl.UNSET
     return vl.field("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=".6~g"))

@@ -39,7 +39,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     """
     swept = sweep.read(tables)
     frame = swept.frame.drop_nulls(["delay_ms", "throughput_mbps"])
-    colours = palette.assign(swept.frame["series"].unique(maintain_order=True))
+    colours = palette.assign(swept.series)
     names = list(colours)
     wide = plot_width(width)
     columns = parts.legend_columns(names, wide)

@@ -41,14 +41,13 @@ def placed(tables: network.Tables) -> pl.DataFrame:
         return _EMPTY
     others = [axis.name for axis in swept.axes if axis.name not in (ROWS, COLUMNS)]
     found = swept.frame.sort("seed", *others, "run_id").select("run_id", row=ROWS, column=COLUMNS)
-    order = network.table(tables, "own_axes")
-    known = list(order.select("parameter", "value").iter_rows()) if not order.is_empty() else []
-    for parameter, name in ((ROWS, "row"), (COLUMNS, "column")):
-        values = [value for of, value in known if of == parameter]
-        place = [values.index(value) if value in values else len(values) for value in found[name].to_list()]
-        found = found.with_columns(pl.Series(f"_{name}", place, dtype=pl.Int64))
     panels = found.unique(["row", "column"], keep="first", maintain_order=True)
-    return panels.sort("_column", "column", "_row", "row").select("run_id", "row", "column")
+    lists = sweep.listed(tables)
+    places = []
+    for parameter, name in ((COLUMNS, "column"), (ROWS, "row")):
+        values = sweep.in_order(found[name].sort(), lists.get(parameter, []))
+        places.append(pl.col(name).replace_strict(values, range(len(values)), return_dtype=pl.Int64))
+    return panels.sort(places).select("run_id", "row", "column")
 
 
 def left_out(tables: network.Tables) -> str:
@@ -74,8 +73,8 @@ def srtt_grid(tables: network.Tables, *, width: int) -> Any:
     """One panel per queue and link scenario, with the same axes: the median over the flows, and their range.
 
     Args:
-        tables: `runs`, `parameters`, `flow_series` and `link_series` of all runs, `run_id` first; `own_axes` gives
-            the order.
+        tables: `runs`, `parameters`, `flow_series` and `link_series` of all runs, `run_id` first; `given` gives the
+            order.
         width: Width of the whole figure, pixels; below 560 the scenarios are stacked.
 
     Returns:

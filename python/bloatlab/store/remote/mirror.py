@@ -22,13 +22,14 @@ from urllib.parse import quote
 
 from bloatlab.errors import StoreError
 from bloatlab.store import layout
-from bloatlab.store.database import VERSION, clear_errors, version_of
+from bloatlab.store.database import clear_errors, version_of
 from bloatlab.store.layout import DATABASE, FILES, MARKER, PARTS, TEMPORARY
 from bloatlab.store.lock import WriteLock
 from bloatlab.store.parts import mark
 from bloatlab.store.remote.lease import LOCK, Lease
 from bloatlab.store.remote.location import read_state, url_of, write_private, write_state
 from bloatlab.store.remote.objects import Objects
+from bloatlab.store.tables import VERSION
 
 PUSH_EVERY = 30.0
 """Seconds between two pushes while runs are made."""
