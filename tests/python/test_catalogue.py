@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -189,7 +190,7 @@ def test_the_ranking_reaches_the_terminal_json_and_page(capsys: pytest.CaptureFi
     assert ranking["contenders"][0]["values"]["voip_delay_p99"] < ranking["contenders"][1]["values"]["voip_delay_p99"]
     text = Path("results/aqm-comparison/report.html").read_text(encoding="utf-8")
     for word in (
-        "Ranking",
+        "Ranking by score",
         "Pareto",
         "Values by criterion",
         "the first of the ranking",
@@ -198,6 +199,9 @@ def test_the_ranking_reaches_the_terminal_json_and_page(capsys: pytest.CaptureFi
         "throughput (Mbit/s)",
     ):
         assert word in text
+    titles = re.findall(r'role="region" aria-label="([^"]+)"', text)
+    assert len(titles) == len(set(titles))
+    assert "Scores of queue = fifo" in titles
 
 
 @real

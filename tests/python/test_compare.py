@@ -69,7 +69,12 @@ def test_two_queues_within_a_directory(capsys: pytest.CaptureFixture[str], tmp_p
     capsys.readouterr()
     assert command(["compare", "both", "--by", "dumbbell.queue=fifo,codel", "--figure", "compare.svg"]) == 0
     said = capsys.readouterr().out
-    assert "differ beyond noise (p at most 0.05, adjusted after Benjamini-Hochberg)" in said
+    sentence = " ".join(said.partition("\n\n")[0].split())
+    assert sentence.startswith("From fifo to codel, the 95th percentile of the sojourn time at bottleneck falls from ")
+    assert sentence.endswith("by more than noise.")
+    assert "do not differ by more than noise (p at most 0.05, adjusted after Benjamini-Hochberg)" in " ".join(
+        said.split()
+    )
     assert (tmp_path / "compare.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
@@ -79,13 +84,34 @@ def test_the_only_two_values_need_not_be_named(capsys: pytest.CaptureFixture[str
     assert compared(capsys, "both", "--by", "dumbbell.queue") == named
 
 
+def test_the_table_has_what_differs_and_with_all_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    sweep("both", {"dumbbell.queue": ["fifo", "codel"]})
+    words = ["both", "--by", "dumbbell.queue=fifo,codel"]
+    rows = compared(capsys, *words)["metrics"]
+    apart = sum(row["differs"] for row in rows)
+    assert 0 < apart < len(rows)
+    assert command(["compare", *words]) == 0
+    few = capsys.readouterr().out
+    assert command(["compare", *words, "--all"]) == 0
+    whole = capsys.readouterr().out
+    count = f"{len(rows) - apart} of {len(rows)} metrics do not differ by more than noise"
+    assert count in " ".join(few.split())
+    assert "--all shows them" in " ".join(few.split())
+    assert "--all" not in whole
+    assert "marks_l4" not in few
+    assert "bulk marks_l4" in whole
+    assert all(len(line) <= 80 for line in (*few.splitlines(), *whole.splitlines()))
+
+
 def test_the_same_runs_are_identical(capsys: pytest.CaptureFixture[str]) -> None:
     sweep("a", {"dumbbell.rtt": ["10ms", "20ms"]}, replications=2)
     sweep("b", {"dumbbell.rtt": ["10ms", "20ms"]}, replications=2)
     found = compared(capsys, "a", "b", "--fail-on-difference")
     assert (found["identical"], found["matched"], found["compared"]) == (True, 2, {})
     assert command(["compare", "a", "b", "--fail-on-difference"]) == 0
-    assert "identical: all" in capsys.readouterr().out
+    said = capsys.readouterr().out.split("\n\n")
+    assert said[0].startswith("Nothing differs: all ")
+    assert len(said) == 2
 
 
 def test_other_seeds_are_noise_and_not_paired(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,6 +121,10 @@ def test_other_seeds_are_noise_and_not_paired(capsys: pytest.CaptureFixture[str]
     assert not found["paired"]
     assert not found["identical"]
     assert sum(bool(row["differs"]) for row in found["metrics"]) == 0
+    assert command(["compare", "a", "b"]) == 0
+    assert capsys.readouterr().out.startswith(
+        "No metric differs by more than noise between a and b; the largest effect"
+    )
 
 
 def test_points_without_a_partner_and_one_replication(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +137,8 @@ def test_points_without_a_partner_and_one_replication(capsys: pytest.CaptureFixt
     assert {row["p"] for row in found["metrics"]} == {None}
     assert command(["compare", "a", "b"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "One replication: noise cannot be judged" in said
+    assert "one replication cannot tell whether this is more than noise." in said
+    assert said.endswith("To judge noise, run both with --replications 5.")
     assert "only in A: dumbbell.rtt=10ms" in said
 
 

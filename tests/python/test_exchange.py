@@ -425,3 +425,15 @@ def test_an_mss_that_tcp_cannot_announce_is_refused() -> None:
     document["start"]["tcp_mss_default"] = 2**32
     with pytest.raises(ParameterError, match="tcp_mss_default"):
         read("iperf3", document)
+
+
+def test_measurements_are_compared_without_the_advice_to_replicate_them(capsys: pytest.CaptureFixture[str]) -> None:
+    faster = tool_files.network_quality()
+    faster["dl_throughput"] *= 2
+    importing.store([write("network-quality")], "a", name="link")
+    importing.store([write("network-quality", faster)], "b", name="link")
+    assert command(["compare", "a", "b"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("From a to b, ")
+    assert "--replications" not in said
+    assert said.endswith("To judge noise, import several measurements of the same link into each side.")

@@ -331,3 +331,15 @@ def test_intervals_make_room_for_columns_and_return_on_a_wide_terminal():
     wide = many_runs("x: 6 runs", points, 2, 200)
     assert wide.left_out(200) == []
     assert wide.rows[0][3] == "31.12 ± 2.5"
+
+
+@pytest.mark.parametrize("directory", ["r", "results/a/long/path/of/mine/with/many/folders", "l" * 90])
+def test_the_next_command_fits_the_width_and_can_be_copied(tmp_path, capsys, monkeypatch, directory):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert cli.command(["run", "deep-buffers", "--out", directory, "--no-report"]) == 0
+    said = capsys.readouterr().out.partition("next:")[2]
+    # A word such as a path is never broken.
+    assert all(len(line) <= max(80, len(directory) + 4) for line in f"next:{said}".splitlines())
+    command = said.replace("\\\n", " ").split("--all")[0].split()
+    assert command == ["bloatlab", "figure", directory, "time_series", "-o", "time_series.svg"]

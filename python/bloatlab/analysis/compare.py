@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bloatlab.analysis.points import parameters_of, points, varying
 from bloatlab.analysis.readings import Reading
 from bloatlab.engines import DEFAULT
+from bloatlab.engines.registry import MEASURING_TOOLS
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.statistics.differences import Correction, Difference, adjust, differ
 from bloatlab.statistics.intervals import CONFIDENCE, check_confidence
@@ -74,6 +75,11 @@ class Row:
         return f"{self.entity} {self.metric}" if self.scope not in SINGLE else self.metric
 
     @property
+    def apart(self) -> bool:
+        """Whether it differs beyond noise or, where noise is unknown, at all."""
+        return not self.difference.identical if self.differs is None else self.differs
+
+    @property
     def weight(self) -> tuple[int, float, float]:
         """Sort key: differences without any noise first, then by the size of the effect."""
         found = self.difference
@@ -104,6 +110,8 @@ class Comparison:
     correction: Correction
     suspect: Sequence[Suspect] = ()
     """Runs of both sides that are left out."""
+    measured: bool = False
+    """Whether one of the sides was imported from measurements, which bloatlab cannot replicate."""
 
     @property
     def judged(self) -> bool:
@@ -340,8 +348,12 @@ def compare(
         _labels(b, [point for point in b.parameters if point not in matched_b]),
         (min(len(ours) for ours, _ in seeds), min(len(theirs) for _, theirs in seeds)),
         all(ours == theirs and len(ours) > 1 for ours, theirs in seeds), confidence, correction,
-        list(dict.fromkeys(run for run, _ in (*a.suspect, *b.suspect))),
+        list(dict.fromkeys(run for run, _ in (*a.suspect, *b.suspect))), _is_measured(a) or _is_measured(b),
     )  # fmt: skip
+
+
+def _is_measured(side: Side) -> bool:
+    return any(json.loads(of["engine"]) in MEASURING_TOOLS for of in side.parameters.values())
 
 
 def _judged(rows: Sequence[Row], confidence: float, correction: Correction) -> list[Row]:

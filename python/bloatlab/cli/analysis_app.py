@@ -25,13 +25,14 @@ def compare(
     confidence: float = 0.95,
     correction: Literal["benjamini-hochberg", "holm"] = "benjamini-hochberg",
     figure: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    all: Flag = False,  # noqa: A002
     json: Flag = False,
     fail_on_difference: Flag = False,
 ) -> int:
-    """Lists the metrics in which two sets of runs differ beyond noise.
+    """Says what differs between two sets of runs, and whether it is more than noise.
 
-    The largest effect is first. Points are matched by their parameters. Replications are paired if both sides have the
-    same seeds.
+    The table has the metrics that differ, the largest effect first. Points are matched by their parameters. Replications
+    are paired if both sides have the same seeds.
 
     Args:
         a: Results directory.
@@ -43,14 +44,16 @@ def compare(
         confidence: Confidence of the intervals. A metric differs if its adjusted p is at most 1 - CONFIDENCE.
         correction: Correction of p-values for multiple comparisons.
         figure: Save the effect sizes as a forest plot: .svg, .png, .pdf, .html or .json.
+        all: Also list the metrics that do not differ.
         json: Print one JSON object and nothing else.
         fail_on_difference: Exit with code 1 if any metric differs.
     """
     from bloatlab.cli.compare import compare_directories
 
     return compare_directories(
-        a, b, by, metric, confidence, correction, figure, as_json=json, fail_on_difference=fail_on_difference
-    )
+        a, b, by, metric, confidence, correction, figure,
+        everything=all, as_json=json, fail_on_difference=fail_on_difference,
+    )  # fmt: skip
 
 
 def sensitivity(

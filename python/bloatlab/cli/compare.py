@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.analysis.compare import Comparison, Row, compare, sides, sides_by
+from bloatlab.analysis.compare_text import advice, counts, sentence, shown
 from bloatlab.analysis.readings import reading
-from bloatlab.cli.console import console, number
+from bloatlab.cli.console import console, number, say
 from bloatlab.cli.run import command_line, without_page
 from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments, axis
@@ -22,6 +23,7 @@ from bloatlab.store.text import readable
 from bloatlab.visible import one_line
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
 MOST_ROWS = 40
@@ -37,10 +39,14 @@ def compare_directories(
     correction: Correction,
     figure: Path | None,
     *,
+    everything: bool,
     as_json: bool,
     fail_on_difference: bool,
 ) -> int:
-    """Prints the differences. Returns exit code 1 if `fail_on_difference` is set and a metric differs."""
+    """Prints the differences. Returns exit code 1 if `fail_on_difference` is set and a metric differs.
+
+    With `everything`, the table also has the metrics that do not differ.
+    """
     if (b is None) == (by is None):
         raise ParameterError("compare: give two results directories, or one and --by NAME=A,B")
     readings = [reading(text, measures=_measures(Store(a))) for text in metrics]
@@ -53,14 +59,14 @@ def compare_directories(
     if as_json:
         sys.stdout.write(json.dumps(found.describe(), allow_nan=False) + "\n")
     else:
-        _print(found)
+        _print(found, everything=everything)
         if b is None and name == "engine":
-            console().print(_page_line(a, found), soft_wrap=True)
+            console().print(_page_line(a, found, everything=everything), soft_wrap=True)
     if figure is not None:
         path = draw(found, figure)
         if not as_json:
             print(path)
-    return 1 if fail_on_difference and any(differs(row) for row in found.rows) else 0
+    return 1 if fail_on_difference and any(row.apart for row in found.rows) else 0
 
 
 def _by(text: str) -> tuple[str, list[str]]:
@@ -71,13 +77,13 @@ def _by(text: str) -> tuple[str, list[str]]:
     return name, [readable(canonical(value)) for value in axis(values)]
 
 
-def _page_line(directory: Path, found: Comparison) -> str:
+def _page_line(directory: Path, found: Comparison, *, everything: bool) -> str:
     """Makes the page that compares engines. Returns a line with its path, or with the reason why there is none."""
     try:
         from bloatlab.report.compared import make_compared_page
     except ImportError as error:
         return without_page(error)
-    return f"page: {make_compared_page(Store(directory), found, command_line())}"
+    return f"page: {make_compared_page(Store(directory), found, command_line(), everything=everything)}"
 
 
 def _measures(store: Store) -> dict[str, str]:
@@ -86,53 +92,50 @@ def _measures(store: Store) -> dict[str, str]:
     return {metric: unit for name in sorted(names) for metric, unit in CATALOGUE[name].measures.items()}
 
 
-def differs(row: Row) -> bool:
-    """Whether a metric differs beyond noise or, without replications, at all."""
-    return row.differs if row.differs is not None else not row.difference.identical
-
-
-def _print(found: Comparison) -> None:
+def _print(found: Comparison, *, everything: bool) -> None:
     out = console()
+    say(out, one_line(sentence(found, number)), "  ")
+    rows = shown(found, everything=everything)
+    if rows:
+        out.print()
+        comparison_table(found, rows, None if everything else MOST_ROWS).print(out)
+    if not found.identical:
+        say(out, counts(found) + ("; --all shows them" if len(rows) < len(found.rows) else ""))
+    out.print()
+    _print_sides(out, found)
+    if advised := advice(found):
+        say(out, advised)
+
+
+def _print_sides(out: Console, found: Comparison) -> None:
+    """What is compared with what, and what is left out."""
     for name, (one, other) in found.compared.items():
-        out.print(one_line(f"{name}: {one} in A, {other} in B"), soft_wrap=True)
+        say(out, one_line(f"{name}: {one} in A, {other} in B"), "  ")
     a, b = found.replications
     how = "paired by seed" if found.paired else "independent"
     points = f"{found.matched} point{'s' * (found.matched != 1)} in both"
-    out.print(f"A is {found.a}, B is {found.b}; {points}, at least {a} and {b} replications, {how}", soft_wrap=True)
+    say(out, one_line(f"A is {found.a}, B is {found.b}; {points}, at least {a} and {b} replications, {how}"), "  ")
     for side, alone in (("A", found.alone_a), ("B", found.alone_b)):
         if alone:
             more = f" and {len(alone) - MOST_ALONE} more" if len(alone) > MOST_ALONE else ""
             said = "; ".join(alone[:MOST_ALONE])
-            out.print(one_line(f"only in {side}: {said}{more}"), soft_wrap=True)
+            say(out, one_line(f"only in {side}: {said}{more}"), "  ")
     for run in found.suspect[:MOST_ALONE]:
         why = f"run {run.run_id} ({run.engine}, seed {run.seed}) is suspect: {run.reason}"
-        out.print(one_line(f"left out: {why}"), soft_wrap=True)
+        say(out, one_line(f"left out: {why}"), "  ")
     if len(found.suspect) > MOST_ALONE:
-        out.print(f"left out: {len(found.suspect) - MOST_ALONE} more suspect runs", soft_wrap=True)
-    if found.identical:
-        out.print(f"identical: all {len(found.rows)} values of A are those of B")
-        return
-    comparison_table(found).print(out)
-    same = sum(row.difference.identical for row in found.rows)
-    if not found.judged:
-        out.print(
-            f"One replication: noise cannot be judged, so these are differences only; {same} of {len(found.rows)} metrics "
-            "are identical. Run both with --replications 5.",
-            soft_wrap=True,
-        )
-        return
-    apart = sum(differs(row) for row in found.rows)
-    out.print(
-        f"{apart} of {len(found.rows)} metrics differ beyond noise (p at most {1 - found.confidence:.3g}, adjusted after "
-        f"{found.correction.title()}); {same} are identical",
-        soft_wrap=True,
-    )
+        say(out, f"left out: {len(found.suspect) - MOST_ALONE} more suspect runs", "  ")
 
 
-def comparison_table(found: Comparison) -> FittedTable:
-    """One row per metric, with the largest effect first. Identical metrics are left out."""
-    rows = [row for row in found.rows if not row.difference.identical]
-    left = len(rows) - MOST_ROWS
+def comparison_table(found: Comparison, rows: Sequence[Row], most: int | None) -> FittedTable:
+    """One row per metric, with the largest effect first.
+
+    Args:
+        found: The comparison.
+        rows: Its rows that are shown.
+        most: Largest number of rows; `None`: all.
+    """
+    left = 0 if most is None else len(rows) - most
     several = len({row.point for row in found.rows}) > 1
     columns = [Column("point")] if several else []
     columns += [
@@ -140,27 +143,31 @@ def comparison_table(found: Comparison) -> FittedTable:
         *(Column(heading, right=True) for heading in ("A", "B", "B - A")),
         Column("unit", optional=1),
     ]
+    doubtful = len({row.differs for row in rows}) > 1
     if found.judged:
         columns += [
             Column(f"{100 * found.confidence:g} % interval", right=True, optional=2),
             Column("g", right=True, optional=4),
             Column("Cliff's d", right=True, optional=5),
             Column("p adjusted", right=True, optional=3),
-            Column("beyond noise"),
         ]
+        # Without --all there is one answer for all rows.
+        columns += [Column("beyond noise")] * doubtful
     else:
         columns.append(Column("change", right=True))
-    notes = [f"and {left} more with smaller effects: --json gives all"] if left > 0 else []
+    notes = [f"and {left} more with smaller effects: --all shows them"] if left > 0 else []
     table = FittedTable(columns, notes=notes, elsewhere="--json and a wider terminal (COLUMNS=160) show them")
-    for row in rows[:MOST_ROWS]:
+    for row in rows[:most]:
         cells = [row.point] if several else []
         of = row.difference
         cells += [row.name, number(of.mean_a), number(of.mean_b), signed(of.difference), row.unit]
-        table.add(*cells, *(_judgement(row) if found.judged else [_change(of.mean_a, of.difference)]))
+        table.add(
+            *cells, *(_judgement(row, doubtful=doubtful) if found.judged else [_change(of.mean_a, of.difference)])
+        )
     return table
 
 
-def _judgement(row: Row) -> list[str | Text]:
+def _judgement(row: Row, *, doubtful: bool) -> list[str | Text]:
     from rich.text import Text
 
     of = row.difference
@@ -168,7 +175,7 @@ def _judgement(row: Row) -> list[str | Text]:
     effect = "-" if of.effect.value is None else f"{of.effect.value:+.2f}"
     p = "-" if row.p_adjusted is None else ("<0.001" if row.p_adjusted < 0.001 else f"{row.p_adjusted:.3f}")
     word = {True: Text("yes", "bold"), False: Text("no"), None: Text("-")}[row.differs]
-    return [interval, effect, f"{of.cliffs_delta:+.2f}", p, word]
+    return [interval, effect, f"{of.cliffs_delta:+.2f}", p, *([word] if doubtful else [])]
 
 
 def _change(base: float, difference: float) -> str:

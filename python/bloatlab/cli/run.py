@@ -17,6 +17,7 @@ from bloatlab.cli.console import complain, console, counted, patience, progress_
 from bloatlab.cli.dry_run import show_plan
 from bloatlab.cli.options import Output, Points, Telling
 from bloatlab.cli.ranking import print_ranking, weights_of
+from bloatlab.cli.tables import paragraph
 from bloatlab.cli.values import assignments, axis, named, value
 from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.ranking import Ranking, describe
@@ -37,6 +38,7 @@ INTERRUPTED = 130
 MOST_REASONS = 10
 MOST_COMPARED = 2000
 """Runs of a sweep whose points are compared on the terminal. Of a larger one only the first rows are read."""
+NEXT = "next: "
 MANY_RUNS = 40
 """Runs above which their rate is printed."""
 
@@ -139,7 +141,7 @@ def _tell(job: Job, summary: Summary, directory: Place, output: Output) -> None:
         say(out, f"{shown(directory)} also holds {others}; another --out keeps them apart")
     if line := report_line(directory, output, job.weights):
         out.print(line, soft_wrap=True)
-    out.print(next_line(directory, _figure(job, done), more), soft_wrap=True)
+    say_next(out, directory, _figure(job, done), more)
 
 
 def _figure(job: Job, done: Sequence[PlannedRun]) -> str:
@@ -208,16 +210,26 @@ def _made(job: Job, summary: Summary, directory: Place, output: Output) -> Itera
             yield f"the store is {Path(directory).resolve()}"
 
 
-def next_line(directory: Place, figure: str, more: str = "") -> str:
-    """A line that says what to look at next.
+def say_next(out: Console, directory: Place, figure: str, more: str = "") -> None:
+    """Prints what to look at next, in lines that fit the width.
 
     Args:
+        out: Where.
         directory: The results.
         figure: The figure that shows most of them.
         more: What `--all` would print; empty if nothing.
     """
-    figures = f"bloatlab figure {shown(directory)} {figure} -o {figure}.svg"
-    return f"next: {figures}" + (f"\n      --all prints {more}" if more else "")
+    command = f"bloatlab figure {shlex.quote(shown(directory))} {figure} -o {figure}.svg"
+    # A command that does not fit beside the word has its own line, and is not broken if it fits there.
+    if len(NEXT) + len(command) <= out.width:
+        out.print(NEXT + command, soft_wrap=True)
+    else:
+        out.print(NEXT.rstrip(), soft_wrap=True)
+        # Backslashes, so that the lines can be copied as one command.
+        lines = paragraph(command, out.width - 4).splitlines()
+        out.print("  " + " \\\n  ".join(lines), soft_wrap=True)
+    if more:
+        say(out, f"{' ' * len(NEXT)}--all prints {more}")
 
 
 def told(planned: PlannedRun, ended: RunRecord) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from bloatlab.analysis.compare import Comparison, Row
+from bloatlab.analysis.compare_text import advice, counts, sentence, shown
 from bloatlab.report import text
 from bloatlab.report.current import COMPARED
 from bloatlab.report.drawing import Drawings
@@ -22,13 +23,14 @@ MOST_POINTS = 4
 MOST_METRICS = 100
 
 
-def make_compared_page(store: Store, found: Comparison, command: str) -> Path:
+def make_compared_page(store: Store, found: Comparison, command: str, *, everything: bool = False) -> Path:
     """Writes the page into the results directory.
 
     Args:
         store: The results.
         found: The comparison of two of its engines.
         command: The command that repeats it.
+        everything: Whether the table also has the metrics that do not differ.
 
     Returns:
         The path of the page.
@@ -54,13 +56,13 @@ def make_compared_page(store: Store, found: Comparison, command: str) -> Path:
         "compare.html",
         drawings,
         title=f"{found.a} and {found.b}",
-        sentence=sentence(found),
+        sentence=f"{sentence(found, text.number)} {advice(found)}".strip(),
         command=command,
         report=NAME if (store.directory / NAME).is_file() else "",
         drawn=drawn,
         lab_note=lab.note,
         left=max(0, len(points) - MOST_POINTS),
-        metrics=metrics_table(found),
+        metrics=metrics_table(found, everything=everything),
         suspect=suspect_table(found),
         notes=notes(found),
     )
@@ -84,34 +86,28 @@ def _label(store: Store, point: int, points: list[int]) -> str:
     )
 
 
-def sentence(found: Comparison) -> str:
-    """How many metrics differ."""
-    if found.identical:
-        return f"All {len(found.rows)} values are equal."
-    if not found.judged:
-        return "One replication of each engine: noise cannot be judged, so these are differences only."
-    apart = sum(bool(row.differs) for row in found.rows)
-    return f"{apart} of {text.plural(len(found.rows), 'metric')} differ by more than noise."
-
-
-def metrics_table(found: Comparison) -> PlainTable:
-    """A table with one row per metric and point, the largest effect first."""
+def metrics_table(found: Comparison, *, everything: bool) -> PlainTable:
+    """A table with one row per metric and point that differs, or with all, the largest effect first."""
     several = found.matched > 1
-    rows = [row for row in found.rows if not row.difference.identical]
+    rows = shown(found, everything=everything)
     columns = ["metric", *(["point"] if several else []), found.a, found.b, "difference", "unit", "change"]
-    columns += [f"{100 * found.confidence:g} % interval", "p adjusted", "beyond noise"] if found.judged else []
+    columns += [f"{100 * found.confidence:g} % interval", "p adjusted"] if found.judged else []
+    doubtful = found.judged and len({row.differs for row in rows}) > 1
+    columns += ["beyond noise"] * doubtful
     left = len(rows) - MOST_METRICS
     notes = [f"The difference is {found.b} minus {found.a}."]
     notes += [f"{left} more metrics with smaller effects are not shown; `bloatlab compare --json` gives all."] * (
         left > 0
     )
-    same = len(found.rows) - len(rows)
-    notes += [f"{text.plural(same, 'metric')} with equal values {'is' if same == 1 else 'are'} left out."] * (same > 0)
-    cells = [_cells(row, several=several, judged=found.judged) for row in rows[:MOST_METRICS]]
-    return PlainTable(columns, cells, "Metrics", sortable=True, note=" ".join(notes))
+    hidden = len(found.rows) > len(rows)
+    notes.append(f"{counts(found)}{'; `bloatlab compare --all` shows them' if hidden else ''}.")
+    cells = [_cells(row, several=several, judged=found.judged, doubtful=doubtful) for row in rows[:MOST_METRICS]]
+    return PlainTable(
+        columns, cells, "Metrics" if everything else "Metrics that differ", sortable=True, note=" ".join(notes)
+    )
 
 
-def _cells(row: Row, *, several: bool, judged: bool) -> list[Cell]:
+def _cells(row: Row, *, several: bool, judged: bool, doubtful: bool) -> list[Cell]:
     of = row.difference
     numbers = [Cell(text.number(value), value) for value in (of.mean_a, of.mean_b, of.difference)]
     change = of.difference / abs(of.mean_a) if of.mean_a else None
@@ -121,7 +117,8 @@ def _cells(row: Row, *, several: bool, judged: bool) -> list[Cell]:
         return cells
     interval = f"{text.number(of.interval.low)} to {text.number(of.interval.high)}" if of.interval else text.NONE
     verdict = {True: "yes", False: "no", None: text.NONE}[row.differs]
-    return [*cells, Cell(interval), Cell(text.number(row.p_adjusted, 2), row.p_adjusted), Cell(verdict)]
+    cells += [Cell(interval), Cell(text.number(row.p_adjusted, 2), row.p_adjusted)]
+    return [*cells, Cell(verdict)] if doubtful else cells
 
 
 def suspect_table(found: Comparison) -> PlainTable | None:

@@ -43,12 +43,14 @@ def ranking_view(ranking: Ranking) -> RankingView:
         PlainTable(
             ["#", ranking.subject, "score", *groups],
             scores,
-            "Ranking",
+            "Ranking by score",
             sortable=True,
             note=note,
         ),
-        PlainTable([ranking.subject, *titles], values, "Values", sortable=True, note="The rank is in brackets."),
-        PlainTable(["criterion", "group", "better", "definition"], meanings, "Criteria"),
+        PlainTable(
+            [ranking.subject, *titles], values, "Values by criterion", sortable=True, note="The rank is in brackets."
+        ),
+        PlainTable(["criterion", "group", "better", "definition"], meanings, "Definitions of the criteria"),
     )
 
 

@@ -1,0 +1,108 @@
+"""The verdict of a comparison in one sentence, and the metrics that its table shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bloatlab.analysis.compare import Comparison, Row
+
+Number = Callable[[float], str]
+"""Writes a number."""
+
+_DELAYS = {
+    ("probe", "p95_rtt"): "the 95th percentile of the RTT of {}",
+    ("link", "p95_sojourn"): "the 95th percentile of the sojourn time at {}",
+    ("link", "mean_sojourn"): "the mean sojourn time at {}",
+    ("network", "mean_srtt"): "the mean sRTT",
+    ("flow", "mean_srtt_l4"): "the mean sRTT of {}",
+}
+_THROUGHPUTS = {
+    ("network", "agg_throughput"): "the throughput of all flows",
+    ("flow", "mean_throughput_l4"): "the throughput of {}",
+    ("flow", "mean_throughput_l7"): "the goodput of {}",
+}
+"""Metrics that the verdict names, the first that differs of each kind."""
+
+
+def sentence(found: Comparison, number: Number) -> str:
+    """What changed, by how much, and whether it is more than noise."""
+    if found.identical:
+        return f"Nothing differs: all {counted(len(found.rows), 'value')} of {found.b} equal those of {found.a}."
+    named = _headline(found)
+    if not named:
+        closest = next(row for row in found.rows if not row.difference.identical)
+        return (
+            f"No metric differs by more than noise between {found.a} and {found.b}; the largest effect is that "
+            f"{_change(found, closest, number)}."
+        )
+    changes = " and ".join(_change(found, row, number) for row in named)
+    at = f" (at {named[0].point})" if found.matched > 1 else ""
+    both = "both " if len(named) > 1 else ""
+    noise = (
+        f", {both}by more than noise"
+        if found.judged
+        else "; one replication cannot tell whether this is more than noise"
+    )
+    return f"From {found.a} to {found.b}, {changes}{at}{noise}."
+
+
+def _headline(found: Comparison) -> list[Row]:
+    """The delay and the throughput that differ most, at one point; of other metrics the one with the largest effect."""
+    apart = [row for row in found.rows if row.apart]
+    delay = _largest(apart, _DELAYS)
+    here = [row for row in apart if delay is None or row.point == delay.point]
+    named = [row for row in (delay, _largest(here, _THROUGHPUTS)) if row is not None]
+    return named or apart[:1]
+
+
+def _largest(rows: Sequence[Row], kinds: dict[tuple[str, str], str]) -> Row | None:
+    for kind in kinds:
+        if of_kind := [row for row in rows if (row.scope, row.metric) == kind]:
+            return max(of_kind, key=lambda row: abs(row.difference.difference))
+    return None
+
+
+def _change(found: Comparison, row: Row, number: Number) -> str:
+    """Such as `the mean sRTT falls from 80 to 42 ms (-48 %)`."""
+    of = row.difference
+    several = {other.entity for other in found.rows if (other.scope, other.metric) == (row.scope, row.metric)}
+    text = {**_DELAYS, **_THROUGHPUTS}.get((row.scope, row.metric), row.name)
+    name = text.format(row.entity) if row.entity in several else text
+    share = f" ({100 * of.difference / abs(of.mean_a):+.3g} %)" if of.mean_a else ""
+    way = "rises" if of.difference > 0 else "falls"
+    return f"{name} {way} from {number(of.mean_a)} to {number(of.mean_b)} {row.unit}".rstrip() + share
+
+
+def advice(found: Comparison) -> str:
+    """What to do to judge the noise. Empty if it is judged, or if there is nothing to judge."""
+    if found.judged or found.identical:
+        return ""
+    if found.measured:
+        return "To judge noise, import several measurements of the same link into each side."
+    return "To judge noise, run both with --replications 5."
+
+
+def shown(found: Comparison, *, everything: bool) -> list[Row]:
+    """The rows of the table: those that differ, or all."""
+    return [row for row in found.rows if everything or row.apart]
+
+
+def counts(found: Comparison) -> str:
+    """How many metrics differ, and how many do not."""
+    total = len(found.rows)
+    apart = sum(row.apart for row in found.rows)
+    same = sum(row.difference.identical for row in found.rows)
+    if apart == total:
+        said = f"{counted(total, 'metric')} differ{'s' if total == 1 else ''}"
+    else:
+        said = f"{total - apart} of {counted(total, 'metric')} do{'es' if total - apart == 1 else ''} not differ"
+    if not found.judged:
+        return said
+    rule = f" (p at most {1 - found.confidence:.3g}, adjusted after {found.correction.title()})"
+    equal = f"; {same} of them {'is' if same == 1 else 'are'} equal" if same else ""
+    return f"{said} by more than noise{rule}{equal}"
+
+
+def counted(number: int, what: str) -> str:
+    """Such as `1 metric` or `12 metrics`."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
