@@ -437,3 +437,11 @@ def test_measurements_are_compared_without_the_advice_to_replicate_them(capsys: 
     assert said.startswith("From a to b, ")
     assert "--replications" not in said
     assert said.endswith("To judge noise, import several measurements of the same link into each side.")
+    # The last digits of a number in a file are no difference.
+    faster["dl_throughput"] = tool_files.network_quality()["dl_throughput"] * (1 + 1e-6)
+    importing.store([write("network-quality", faster)], "c", name="link")
+    assert command(["compare", "a", "c"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("No metric differs by 0.01 % or more between a and c.")
+    assert "do not differ by 0.01 % or more; --all shows them" in said
+    assert command(["compare", "a", "c", "--fail-on-difference"]) == 1

@@ -18,7 +18,7 @@ from bloatlab.experiments import get
 from bloatlab.experiments.home_router import readings, setup
 from bloatlab.experiments.home_router.claims import CLAIMS
 from bloatlab.experiments.prints import EPOCH
-from bloatlab.figures import limits, of_runs, registry
+from bloatlab.figures import limits, of_runs, registry, sweep
 from bloatlab.figures.charts import fetch_times, limit_rtt, replications
 from bloatlab.report import make_report
 from bloatlab.settings import RunSettings
@@ -324,6 +324,8 @@ def test_the_figures_show_the_plain_queue_only(small: Path) -> None:
     assert placed.select("limit", "seed").rows() == [(5, 42), (5, 43), (20, 42), (20, 43)]
     assert limits.first(placed)["seed"].to_list() == [42, 42]
     assert limits.sizes(tables, placed, 1) == [20]
+    assert limits.sizes({**tables, "given": sweep.given({"maxq": [["20", "5"]]})}, placed) == [20, 5]
+    assert limits.sizes({**tables, "given": sweep.given({})}, placed) == [5, 20]
     assert set(replications.read(tables)["limit"].to_list()) == {5, 20}
     found = limit_rtt.fit(limit_rtt.read(tables).filter(pl.col("kind") == limit_rtt.LARGEST))
     assert found is not None

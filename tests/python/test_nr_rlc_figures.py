@@ -8,10 +8,11 @@ import polars as pl
 import pytest
 
 import synthetic
-from bloatlab.figures import draw
+from bloatlab.figures import draw, sweep
 from bloatlab.figures.charts import cell
 from bloatlab.figures.charts.flow_sojourn import shown
 from bloatlab.figures.parts import log_ticks
+from specification import colours
 
 
 def swept(*points: tuple[dict[str, str], float]) -> dict[str, pl.DataFrame]:
@@ -75,6 +76,9 @@ def test_delay_and_loss_over_the_load() -> None:
         ("tail", 15000, 18),
         ("tail", 20000, 1800),
     ]
+    # The legend has the order of the user.
+    given = sweep.given({"queue": [["tail", "codel"]]})
+    assert list(colours(draw("load_delay", {**tables, "given": given}).to_dict())) == ["tail", "codel"]
     loss = draw("load_loss", tables).to_dict(validate=True)
     # A fifth dropped and, apart from it, half still under way.
     assert {value for _, _, value in drawn_values(loss)} == {20.0, 50.0}

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import bloatlab
 from bloatlab import cli
 from bloatlab.analysis import order
+from bloatlab.analysis.ranked import of_store
+from bloatlab.experiments import CATALOGUE
 from bloatlab.store import Store
 from conftest import REAL
 
@@ -112,3 +115,15 @@ def test_terminal_and_page_have_the_order_of_the_plan(capsys: pytest.CaptureFixt
     }
     page = Path("r/report.html").read_text(encoding="utf-8")
     assert first_cells(page) == ["fq_codel", "fifo"] * 3
+
+
+@pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
+def test_points_of_a_ranking_have_the_order_of_the_user() -> None:
+    axes = {"rate": ["20Mbit/s", "5Mbit/s"], "queue": ["fq_codel", "fifo"]}
+    # These runs end first.
+    bloatlab.sweep("aqm-comparison", {**axes, "rate": ["5Mbit/s"]}, stop="2s", warmup="500ms", out="r")
+    store = bloatlab.sweep("aqm-comparison", axes, stop="2s", warmup="500ms", out="r")
+    ranked = of_store(store, CATALOGUE["aqm-comparison"])
+    assert ranked is not None
+    found = [(one.point, one.contender) for one in ranked.observations.values()]
+    assert found == [(f"rate={rate}", queue) for rate in axes["rate"] for queue in axes["queue"]]

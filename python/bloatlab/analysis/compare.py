@@ -80,11 +80,15 @@ class Row:
         return not self.difference.identical if self.differs is None else self.differs
 
     @property
+    def relative(self) -> float:
+        """Size of the difference as a share of the larger mean."""
+        larger = max(abs(self.difference.mean_a), abs(self.difference.mean_b))
+        return abs(self.difference.difference) / larger if larger else 0.0
+
+    @property
     def weight(self) -> tuple[int, float, float]:
         """Sort key: differences without any noise first, then by the size of the effect."""
-        found = self.difference
-        larger = max(abs(found.mean_a), abs(found.mean_b))
-        relative = abs(found.difference) / larger if larger else 0.0
+        found, relative = self.difference, self.relative
         if found.effect.value is not None:
             return (1, abs(found.effect.value), relative)
         return (0 if not found.difference else 2, relative, relative)

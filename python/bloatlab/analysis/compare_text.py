@@ -9,6 +9,8 @@ from bloatlab.analysis.compare import Comparison, Row
 Number = Callable[[float], str]
 """Writes a number."""
 
+LEAST = 1e-4
+"""Smallest relative difference that counts where noise is not judged: the tables show four digits."""
 _DELAYS = {
     ("probe", "p95_rtt"): "the 95th percentile of the RTT of {}",
     ("link", "p95_sojourn"): "the 95th percentile of the sojourn time at {}",
@@ -29,6 +31,8 @@ def sentence(found: Comparison, number: Number) -> str:
     if found.identical:
         return f"Nothing differs: all {counted(len(found.rows), 'value')} of {found.b} equal those of {found.a}."
     named = _headline(found)
+    if not named and not found.judged:
+        return f"No metric differs by {100 * LEAST:g} % or more between {found.a} and {found.b}."
     if not named:
         closest = next(row for row in found.rows if not row.difference.identical)
         return (
@@ -48,7 +52,7 @@ def sentence(found: Comparison, number: Number) -> str:
 
 def _headline(found: Comparison) -> list[Row]:
     """The delay and the throughput that differ most, at one point; of other metrics the one with the largest effect."""
-    apart = [row for row in found.rows if row.apart]
+    apart = shown(found, everything=False)
     delay = _largest(apart, _DELAYS)
     here = [row for row in apart if delay is None or row.point == delay.point]
     named = [row for row in (delay, _largest(here, _THROUGHPUTS)) if row is not None]
@@ -68,7 +72,8 @@ def _change(found: Comparison, row: Row, number: Number) -> str:
     several = {other.entity for other in found.rows if (other.scope, other.metric) == (row.scope, row.metric)}
     text = {**_DELAYS, **_THROUGHPUTS}.get((row.scope, row.metric), row.name)
     name = text.format(row.entity) if row.entity in several else text
-    share = f" ({100 * of.difference / abs(of.mean_a):+.3g} %)" if of.mean_a else ""
+    percent = 100 * of.difference / abs(of.mean_a) if of.mean_a else None
+    share = "" if percent is None else f" ({percent:+,.0f} %)" if abs(percent) >= 100 else f" ({percent:+.2g} %)"
     way = "rises" if of.difference > 0 else "falls"
     return f"{name} {way} from {number(of.mean_a)} to {number(of.mean_b)} {row.unit}".rstrip() + share
 
@@ -84,20 +89,25 @@ def advice(found: Comparison) -> str:
 
 def shown(found: Comparison, *, everything: bool) -> list[Row]:
     """The rows of the table: those that differ, or all."""
-    return [row for row in found.rows if everything or row.apart]
+    return [row for row in found.rows if everything or _differs(found, row)]
+
+
+def _differs(found: Comparison, row: Row) -> bool:
+    """Whether the table shows it as a difference. Without a judgement of noise, the last digits are no difference."""
+    return row.apart and (found.judged or row.relative >= LEAST)
 
 
 def counts(found: Comparison) -> str:
     """How many metrics differ, and how many do not."""
     total = len(found.rows)
-    apart = sum(row.apart for row in found.rows)
+    apart = sum(_differs(found, row) for row in found.rows)
     same = sum(row.difference.identical for row in found.rows)
     if apart == total:
         said = f"{counted(total, 'metric')} differ{'s' if total == 1 else ''}"
     else:
         said = f"{total - apart} of {counted(total, 'metric')} do{'es' if total - apart == 1 else ''} not differ"
     if not found.judged:
-        return said
+        return said + (f" by {100 * LEAST:g} % or more" if apart + same < total else "")
     rule = f" (p at most {1 - found.confidence:.3g}, adjusted after {found.correction.title()})"
     equal = f"; {same} of them {'is' if same == 1 else 'are'} equal" if same else ""
     return f"{said} by more than noise{rule}{equal}"

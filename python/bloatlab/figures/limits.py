@@ -67,12 +67,13 @@ def routers(runs: pl.DataFrame) -> list[str]:
 
 
 def sizes(tables: network.Tables, runs: pl.DataFrame, most: int = SIZES) -> list[int]:
-    """At most `most` limits in ascending order; the limits of the experiment's own axis are preferred."""
+    """At most `most` limits in the order of the user; the limits of the experiment's own axis are preferred."""
     there = sorted({int(limit) for limit in runs["limit"].to_list()})
     own = network.table(tables, "own_axes")
     named = own.filter(pl.col("parameter") == LIMIT)["value"].to_list() if not own.is_empty() else []
     ranked = sorted(there, key=lambda limit: (str(limit) not in named, -limit))
-    return sorted(ranked[:most])
+    kept = pl.Series([str(limit) for limit in sorted(ranked[:most])], dtype=pl.String)
+    return [int(limit) for limit in sweep.in_order(kept, sweep.listed(tables).get(LIMIT, []))]
 
 
 def first(runs: pl.DataFrame) -> pl.DataFrame:
