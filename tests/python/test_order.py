@@ -43,7 +43,9 @@ def test_commands_of_older_stores_are_read() -> None:
     }
 
 
-@pytest.mark.parametrize("axes", ["[", "[1]", '{"queue": "fifo"}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "axes", ["[", "[1]", '{"queue": "fifo"}', "[" * 100_000, '{"q": [NaN]}', '{"q": [' + "[" * 5000 + "]" * 5000 + "]}"]
+)
 def test_recorded_axes_that_are_none_are_ignored(axes: str) -> None:
     assert order.of_commands([("bloatlab sweep plan.toml", axes)], []) == {}
 

@@ -162,4 +162,9 @@ def _call(command: str) -> dict[str, list[str]]:
 def _lists(axes: Any) -> dict[str, list[str]]:
     if not isinstance(axes, dict):
         return {}
-    return of_axes({name: values for name, values in axes.items() if isinstance(values, list | tuple | range)})
+    listed = {name: values for name, values in axes.items() if isinstance(values, list | tuple | range)}
+    try:
+        return of_axes(listed)
+    except (TypeError, ValueError, RecursionError):
+        # Values that no parameter can have, such as NaN.
+        return {}
