@@ -101,6 +101,11 @@ def test_terminal_and_page_have_the_order_of_the_command(capsys: pytest.CaptureF
     page = Path("r/report.html").read_text(encoding="utf-8")
     assert first_cells(page) == ["fq_codel", "fifo", "cake"]
     assert '"domain":["fq_codel","fifo","cake"]' in re.sub(r"\s", "", page)
+    # A run that leaves the parameter as the file has it comes last.
+    assert cli.command(["simulate", "mine.toml", "--out", "r", "--seed", "7"]) == 0
+    page = Path("r/report.html").read_text(encoding="utf-8")
+    assert first_cells(page) == ["fq_codel", "fifo", "cake", "default"]
+    assert '"domain":["fq_codel","fifo","cake","default"]' in re.sub(r"\s", "", page)
 
 
 @pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")

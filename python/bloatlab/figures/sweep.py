@@ -1,6 +1,6 @@
 """Many runs as one table: one row per run with the varied parameters and the metrics that figures compare."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,10 @@ class Sweep:
     coloured_by: str | None
     replications: int
 
+    def value(self, row: Mapping[str, Any], name: str) -> str:
+        """A varied parameter of a row of `frame`, as a reader sees it."""
+        return "default" if row[name] is None else str(row[name])
+
     @property
     def series(self) -> list[str]:
         """The values of `series` in the order of the user."""
@@ -88,7 +92,7 @@ def read(tables: network.Tables) -> Sweep:
     places = [
         pl.col(name).replace_strict(values, range(len(values)), default=None) for name, values in parameters.items()
     ]
-    frame = frame.sort(*places, "seed", "run_id")
+    frame = frame.sort(*places, "seed", "run_id", nulls_last=True)
     cells = frame.group_by("series", *(axis.name for axis in axes)).len()
     return Sweep(frame, parameters, axes, coloured_by, int(prepare.high(cells["len"])))
 

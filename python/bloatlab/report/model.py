@@ -297,7 +297,10 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
     rows = [
         [
             Cell(str(row["run_id"])[:10], link=anchors.get(row["run_id"], "")),
-            *(Cell(str(row[name]), places.get(name, {}).get(row[name], str(row[name]))) for name in names),
+            *(
+                Cell(swept.value(row, name), places.get(name, {}).get(row[name], swept.value(row, name)))
+                for name in names
+            ),
             *([Cell(str(row["seed"]), row["seed"])] if seeds else []),
         ]
         for row in shown.iter_rows(named=True)

@@ -39,7 +39,10 @@ def points_table(swept: Sweep, columns: Columns) -> PlainTable | None:
     places = {axis.name: dict(zip(axis.values, axis.numbers, strict=False)) for axis in swept.axes}
     rows = []
     for head in heads.head(MOST_RUNS).iter_rows(named=True):
-        cells = [Cell(str(head[name]), places.get(name, {}).get(head[name], str(head[name]))) for name in names]
+        cells = [
+            Cell(swept.value(head, name), places.get(name, {}).get(head[name], swept.value(head, name)))
+            for name in names
+        ]
         cells.append(Cell(str(head["runs"]), head["runs"]))
         cells += [_cell(found.get((head["place"], column)), best[column]) for column in columns]
         rows.append(cells)

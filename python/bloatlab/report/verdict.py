@@ -259,7 +259,7 @@ def _pings(swept: Sweep) -> str:
 def label(swept: Sweep, run_id: str) -> str:
     """A run by the parameters that vary, such as `cca = cubic, qlen = 80p`."""
     row = swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)
-    apart = [f"{name} = {row[name]}" for name in swept.parameters]
+    apart = [f"{name} = {swept.value(row, name)}" for name in swept.parameters]
     if swept.replications > 1:
         apart.append(f"seed {row['seed']}")
     return ", ".join(apart) or f"run {run_id}"
