@@ -101,6 +101,14 @@ def of_store(store: Store, experiments: Iterable[str]) -> Lists:
     return of_commands(list(commands), experiments)
 
 
+def runs_of(store: Store, experiment: str) -> dict[str, dict[str, Any]]:
+    """Parameters of each finished run of an experiment, the runs in the order of the user."""
+    found = store.run_parameters(experiment)
+    runs = list(found)
+    places = indices([of_values(given) for given in found.values()], of_store(store, [experiment]))
+    return {runs[place]: found[runs[place]] for place in places}
+
+
 def of_commands(commands: Sequence[tuple[str, str]], experiments: Iterable[str]) -> Lists:
     """The lists of commands, and then those of experiments.
 

@@ -51,12 +51,7 @@ def of_store(store: Store, experiment: Experiment | None, weights: Weights = EQU
     """Ranking of all finished runs of the experiment in a store; `None` as for `of_plan`."""
     if experiment is None or not experiment.criteria:
         return None
-    found = store.run_parameters(experiment.name)
-    texts = [order.of_values(parameters) for parameters in found.values()]
-    runs = list(found)
-    parameters = {
-        runs[index]: found[runs[index]] for index in order.indices(texts, order.of_store(store, [experiment.name]))
-    }
+    parameters = order.runs_of(store, experiment.name)
     return _ranked(experiment, parameters, store.run_metrics(list(parameters)), weights)
 
 

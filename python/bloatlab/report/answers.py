@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from bloatlab.analysis import order
 from bloatlab.errors import StoreError
 from bloatlab.experiments import CATALOGUE, criteria, phrases
 from bloatlab.experiments.answering import WAIT, Quantity, Run, Runs, contrast, weighed
@@ -76,7 +77,7 @@ def read_runs(store: Store, experiment: str, runs: Collection[str] | None = None
     derived = [parameter.name for parameter in known.parameters if parameter.default is None] if known else []
     found: list[Run] = []
     for name in [member.name for member in members] or [experiment]:
-        parameters = {run: given for run, given in store.run_parameters(name).items() if runs is None or run in runs}
+        parameters = {run: given for run, given in order.runs_of(store, name).items() if runs is None or run in runs}
         metrics = store.run_metrics(list(parameters))
         own = {"experiment": name} if members else {}
         found += [Run({**own, **given}, metrics[run]) for run, given in parameters.items()]
