@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
@@ -144,13 +145,17 @@ def _label(name: str, value: Any, *, bare: bool = False) -> str:
 
 def places(values: Sequence[float | None], better: Better) -> list[float]:
     """Rank of each value; 1 is the best, equal values share the mean of their ranks, and `None` comes last."""
-    import polars as pl
-
-    # scipy's rankdata does the same, but the core installation has no scipy.
+    # scipy's rankdata does the same, but the core installation has no scipy. A ranking calls this for a few values
+    # some thousand times, which takes polars longer than plain Python.
     rounded = [None if value is None else float(f"{value:.3g}") for value in values]
-    ranks = pl.Series(rounded, dtype=pl.Float64).rank("average", descending=better == "higher")
-    last = len(values) - (ranks.null_count() - 1) / 2
-    return ranks.fill_null(last).to_list()
+    counts = Counter(value for value in rounded if value is not None)
+    found: dict[float | None, float] = {}
+    before = 0
+    for value in sorted(counts, reverse=better == "higher"):
+        found[value] = before + (counts[value] + 1) / 2
+        before += counts[value]
+    found[None] = (before + 1 + len(values)) / 2
+    return [found[value] for value in rounded]
 
 
 def rank(

@@ -107,12 +107,13 @@ def _single(store: Store, experiment: str, runs: Collection[str] | None) -> list
     run_id = next(run for run in store.run_parameters(experiment) if runs is None or run in runs)
     if not store.has_tables(run_id):
         return []
+    result = store.run(run_id)
     try:
-        tables = source.of_run(store, run_id)
+        tables = source.of_result(result)
     except StoreError:
         return []
     metrics = store.metrics().filter(pl.col("run_id") == run_id)
-    return [verdict.of_run(tables, metrics, store.run(run_id).verdict.evidence).sentence]
+    return [verdict.of_run(tables, metrics, result.verdict.evidence).sentence]
 
 
 def _standing(metrics: Metrics) -> float | None:

@@ -249,8 +249,8 @@ def _run(
 ) -> model.RunView:
     from bloatlab.figures import source
 
-    tables = source.of_run(store, run_id)
     result = store.run(run_id)
+    tables = source.of_result(result)
     scores = result.verdict
     only = OF_PICKED if swept.frame.height > 1 else None
     return model.RunView(

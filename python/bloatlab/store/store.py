@@ -22,6 +22,7 @@ from bloatlab.store.content import Content
 from bloatlab.store.keep import Keep
 from bloatlab.store.layout import DATABASE, PARTS
 from bloatlab.store.parts import DamagedError, Part, damage, joined, of_runs
+from bloatlab.store.recent import Recent
 from bloatlab.store.remote import Mirror, Place, is_url, local, shown
 from bloatlab.store.tables import CLAIMS, INVOCATIONS, POINTS, RUNS, UNITS
 from bloatlab.store.writer import Writer
@@ -59,6 +60,7 @@ class Store:
                 raise StoreError(f"{shown(place)}: holds no results (no {DATABASE})")
         self._last: Content | None = None
         self._held = False
+        self._recent = Recent(self.directory / PARTS)
         self._content()
 
     @classmethod
@@ -171,7 +173,7 @@ class Store:
     def _read(self, name: str, by_part: Mapping[str, Sequence[str]], content: Content) -> pl.DataFrame:
         frames = []
         for part, wanted in by_part.items():
-            frame = Part(self.directory / PARTS, part, content.manifests[part]).read(name)
+            frame = self._recent.read(part, content.manifests[part], name)
             if frame is not None:
                 frames.append(of_runs(frame, wanted))
         return joined(frames)
@@ -366,16 +368,17 @@ class Store:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Reads the database once for all that happens inside, instead of looking for changes at each call.
+        """Reads the database and the tables once for all that happens inside, instead of at each call.
 
-        If a writer merges parts meanwhile, it is read again.
+        If a writer merges parts meanwhile, the database is read again.
         """
         self._content()
-        self._held = True
+        self._held = self._recent.keep = True
         try:
             yield
         finally:
             self._held = False
+            self._recent.forget()
 
     def _content(self) -> Content:
         if not self._held or self._last is None:
