@@ -299,7 +299,7 @@ def plan(document: Mapping[str, Any] | str) -> Plan:
     )
 
 
-def stored_plan(document: Mapping[str, Any]) -> Plan | None:
+def stored_plan(document: Mapping[str, Any] | str) -> Plan | None:
     """The plan of a stored run. None if this version does not accept the document, as another version may have done."""
     try:
         return plan(document)

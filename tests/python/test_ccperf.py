@@ -17,9 +17,10 @@ from bloatlab.experiments.ccperf.fairness import rtts
 from bloatlab.experiments.ccperf.paths import PATHS
 from bloatlab.experiments.congestion_controls import comparable
 from bloatlab.experiments.criteria import Criterion
-from bloatlab.experiments.ranking import Observation, Ranking, by_point, rank
+from bloatlab.experiments.ranking import Observation, Ranking, at_points, by_point, rank
 from bloatlab.experiments.suite import overall
 from bloatlab.report import make_report
+from bloatlab.store.parts import Part
 from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
 from conftest import REAL
 
@@ -181,13 +182,14 @@ def test_places_by_point_keep_the_order_of_the_ranking() -> None:
     ranking, observed = ranked(
         ("a", "x", 1.0), ("b", "x", 2.0), ("a", "y", 4.0), ("b", "y", 3.0), ("a", "z", 1.0), ("b", "z", 5.0)
     )
-    places = by_point(ranking, observed)
+    places = by_point(ranking, at_points(ranking, observed))
     assert places is not None
     assert [(row.name, dict(row.ranks)) for row in places.contenders] == [
         ("a", {"x": 1.0, "y": 2.0, "z": 1.0}),
         ("b", {"x": 2.0, "y": 1.0, "z": 2.0}),
     ]
-    assert by_point(*ranked(("a", "", 1.0), ("b", "", 2.0))) is None
+    ranking, observed = ranked(("a", "", 1.0), ("b", "", 2.0))
+    assert by_point(ranking, at_points(ranking, observed)) is None
 
 
 @pytest.mark.usefixtures("fake")
@@ -216,12 +218,17 @@ def test_the_benchmark_takes_lists_and_refuses_what_is_none() -> None:
 
 
 @real
-def test_the_benchmark_makes_a_site(tmp_path: Path) -> None:
+def test_the_benchmark_makes_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = {"ccas": "cubic+newreno", "experiments": "shallow-buffers+responsiveness-pulse", "stop": "3s"}
     runs, _ = plan_all(ExperimentSource(get("cc-benchmark")), base, {})
     assert len(runs) == 2 + 2 * 3
     assert not execute(runs, tmp_path, command="bloatlab run cc-benchmark").failed
+    reads: list[tuple[str, str]] = []
+    read = Part.read
+    monkeypatch.setattr(Part, "read", lambda part, table: reads.append((part.name, table)) or read(part, table))
     index = make_report(tmp_path)
+    # All pages share what was read.
+    assert len(reads) == len(set(reads)) > 0
     assert index == tmp_path / "index.html"
     text = index.read_text()
     linked = set(re.findall(r'href="([^"#]+\.html)"', text))

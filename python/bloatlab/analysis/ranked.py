@@ -57,8 +57,13 @@ def of_store(store: Store, experiment: Experiment | None, weights: Weights = EQU
 
 def overall_of_store(store: Store, suite: Suite, weights: Weights = EQUAL) -> Ranking | None:
     """Ranking over all members of the suite that have runs in a store."""
-    found = {member.name: of_store(store, member, weights) for member in suite.members}
-    return overall(suite, {name: ranked.ranking if ranked else None for name, ranked in found.items()})
+    return overall_of(suite, {member.name: of_store(store, member, weights) for member in suite.members})
+
+
+def overall_of(suite: Suite, found: Mapping[str, Ranked | None]) -> Ranking | None:
+    """Ranking over the members of the suite, from the rankings of each; a member without runs may be absent."""
+    in_order = {member.name: found.get(member.name) for member in suite.members}
+    return overall(suite, {name: ranked.ranking if ranked else None for name, ranked in in_order.items()})
 
 
 def _ranked(

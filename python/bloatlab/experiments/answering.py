@@ -155,8 +155,12 @@ class Runs(Sequence[Run]):
         return f"From {phrases.plural(len(self), 'run')}" + (f": {', '.join(parts)}." if parts else ".")
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, default=str)
+"""`json.dumps` with these options makes an encoder at each call."""
+
+
 def _key(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=str)
+    return _ENCODER.encode(value)
 
 
 def _label(names: Sequence[str], run: Run) -> str:

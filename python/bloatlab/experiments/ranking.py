@@ -112,7 +112,9 @@ def observe(
         runs: Stored parameters, and metrics in the form of `--json`.
         derived: Parameters that may follow from others; then they are not part of a point's name.
     """
-    parameters = [{name: json.dumps(value, sort_keys=True) for name, value in given.items()} for given, _ in runs]
+    # `json.dumps` with options makes an encoder at each call.
+    encode = json.JSONEncoder(sort_keys=True).encode
+    parameters = [{name: encode(value) for name, value in given.items()} for given, _ in runs]
     names = sorted({name for of in parameters for name in of}, key=lambda name: (name in derived, name))
     varying = [name for name in names if len({of.get(name) for of in parameters}) > 1]
     named = [name for name in compared if name in varying] or list(compared[:1])
@@ -172,14 +174,14 @@ def rank(
     names = list(dict.fromkeys(one.contender for one in observations))
     ranks: dict[str, dict[str, list[float]]] = {name: {c.name: [] for c in known} for name in names}
     for point in points:
-        here = [one for one in observations if one.point == point]
-        present = list(dict.fromkeys(one.contender for one in here))
+        here = _by_contender([one for one in observations if one.point == point])
         for criterion in known:
-            means = [_mean(_values(here, name, criterion)) for name in present]
+            means = [_mean(_values(own, criterion)) for own in here.values()]
             if all(mean is None for mean in means):
                 continue
-            for name, place in zip(present, places(means, criterion.better), strict=True):
+            for name, place in zip(here, places(means, criterion.better), strict=True):
                 ranks[name][criterion.name].append(place)
+    everywhere = _by_contender(observations)
     rows = []
     for name in names:
         own = {c.name: fmean(ranks[name][c.name]) for c in known if ranks[name][c.name]}
@@ -189,7 +191,7 @@ def rank(
                 groups.setdefault(criterion.group, []).append(own[criterion.name])
         by_group = {group: fmean(places) for group, places in groups.items()}
         score = _score(by_group, weights, len(names))
-        found = {c.name: _values(observations, name, c) for c in known}
+        found = {c.name: _values(everywhere[name], c) for c in known}
         rows.append(
             Contender(
                 name, 0, score,
@@ -238,19 +240,28 @@ def _beaten(rows: Sequence[Contender], of: tuple[Criterion, Criterion] | None) -
     return found
 
 
-def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking | None:
-    """Ranks by the score at each point, contenders in the order of `ranking`; `None` with only one point."""
-    points = list(dict.fromkeys(one.point for one in observations))
-    if len(points) < 2:
-        return None
-    scores: dict[str, dict[str, float]] = {}
-    for point in points:
-        here = rank(
+def at_points(ranking: Ranking, observations: Sequence[Observation]) -> dict[str, Ranking]:
+    """The ranking at each point alone."""
+    return {
+        point: rank(
             ranking.criteria, [one for one in observations if one.point == point], ranking.subject, ranking.weights
         )
-        scores[point] = {row.name: row.score for row in here.contenders}
+        for point in dict.fromkeys(one.point for one in observations)
+    }
+
+
+def by_point(ranking: Ranking, there: Mapping[str, Ranking]) -> Ranking | None:
+    """Ranks by the score at each point, contenders in the order of `ranking`; `None` with only one point.
+
+    Args:
+        ranking: The ranking over all points.
+        there: The rankings of `at_points`.
+    """
+    if len(there) < 2:
+        return None
+    scores = {point: {row.name: row.score for row in here.contenders} for point, here in there.items()}
     criteria = [
-        Criterion(point, point, "", "lower", point, f"score at {point}", lambda _: None, minor=True) for point in points
+        Criterion(point, point, "", "lower", point, f"score at {point}", lambda _: None, minor=True) for point in there
     ]
     observed = [
         Observation(row.name, "", {point: of.get(row.name) for point, of in scores.items()})
@@ -262,8 +273,15 @@ def by_point(ranking: Ranking, observations: Sequence[Observation]) -> Ranking |
     return replace(found, contenders=tuple(rows))
 
 
-def _values(observations: Sequence[Observation], name: str, criterion: Criterion) -> list[float]:
-    found = (one.values[criterion.name] for one in observations if one.contender == name)
+def _by_contender(observations: Sequence[Observation]) -> dict[str, list[Observation]]:
+    found: dict[str, list[Observation]] = {}
+    for one in observations:
+        found.setdefault(one.contender, []).append(one)
+    return found
+
+
+def _values(observations: Sequence[Observation], criterion: Criterion) -> list[float]:
+    found = (one.values[criterion.name] for one in observations)
     return [value for value in found if value is not None]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,14 +13,14 @@ from bloatlab.analysis import order
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
 from bloatlab.engines import DEFAULT
 from bloatlab.experiments import CATALOGUE, suite_of
-from bloatlab.experiments.ranking import by_point, rank
+from bloatlab.experiments.ranking import at_points, by_point
 from bloatlab.figures import network, sweep
 from bloatlab.judges import bottleneck
 from bloatlab.store import Keep
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
-    from bloatlab.experiments.ranking import Observation, Ranking
+    from bloatlab.experiments.ranking import Ranking
     from bloatlab.language import Plan
     from bloatlab.result import Result
     from bloatlab.store import Store
@@ -103,7 +102,7 @@ def bottlenecks(runs: pl.DataFrame, scenarios: Mapping[int, str], metrics: pl.Da
     found = []
     for run_id, point in runs.filter(pl.col("run_id").is_in(list(of_links))).select("run_id", "point").iter_rows():
         if point not in plans:
-            plans[point] = language.stored_plan(json.loads(scenarios[point]))
+            plans[point] = language.stored_plan(scenarios[point])
         plan = plans[point]
         if plan is not None and (link := bottleneck(plan, of_links[run_id])) is not None:
             found.append((run_id, link))
@@ -227,19 +226,17 @@ def of_ranking(ranked: Ranked | None) -> dict[str, pl.DataFrame]:
         return {}
     runs = [{"run_id": run, "contender": one.contender, "point": one.point} for run, one in ranked.observations.items()]
     tables = {"ranking": _rows(ranked.ranking), "contenders": pl.DataFrame(runs)}
-    observed = list(ranked.observations.values())
-    tables["at_points"] = _at_points(ranked.ranking, observed)
-    places = by_point(ranked.ranking, observed)
+    there = at_points(ranked.ranking, list(ranked.observations.values()))
+    tables["at_points"] = _at_points(ranked.ranking, there)
+    places = by_point(ranked.ranking, there)
     return tables if places is None else {**tables, "places": _rows(places)}
 
 
-def _at_points(ranking: Ranking, observed: list[Observation]) -> pl.DataFrame:
+def _at_points(ranking: Ranking, there: Mapping[str, Ranking]) -> pl.DataFrame:
     """Rows of the rankings at each point; positions are those of the overall ranking."""
     positions = {row.name: row.position for row in ranking.contenders}
     parts = []
-    for point in dict.fromkeys(one.point for one in observed):
-        there = [one for one in observed if one.point == point]
-        here = rank(ranking.criteria, there, ranking.subject, ranking.weights)
+    for point, here in there.items():
         placed = [replace(row, position=positions[row.name]) for row in here.contenders]
         rows = _rows(replace(here, contenders=tuple(placed)))
         parts.append(rows.with_columns(pl.lit(point).alias("point")))

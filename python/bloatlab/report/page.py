@@ -14,7 +14,7 @@ import polars as pl
 from markupsafe import Markup, escape
 
 from bloatlab.analysis.claims import answers_of_store, findings_of_store
-from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
+from bloatlab.analysis.ranked import Ranked, of_store, overall_of
 from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.experiments.weighing import EQUAL, Weights
@@ -86,7 +86,10 @@ def _make(store: Store, weights: Weights) -> Path:
     if suite is not None:
         return _site(store, tables, suite, names, weights)
     drawings = Drawings()
-    views = [_experiment(store, drawings, tables, name, f"e{index + 1}", weights) for index, name in enumerate(names)]
+    views = [
+        _experiment(store, drawings, tables, name, f"e{index + 1}", of_store(store, _known(name), weights))
+        for index, name in enumerate(names)
+    ]
     page = render(
         "report.html",
         drawings,
@@ -104,10 +107,11 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
     from bloatlab.figures import source
 
     commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
+    ranked = {name: of_store(store, _known(name), weights) for name in names}
     views = {}
     for name in names:
         drawings = Drawings()
-        views[name] = view = _experiment(store, drawings, tables, name, "e1", weights)
+        views[name] = view = _experiment(store, drawings, tables, name, "e1", ranked[name])
         view.commands = commands
         page = render(
             "report.html",
@@ -120,7 +124,7 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
-    ranking = overall_of_store(store, suite, weights)
+    ranking = overall_of(suite, ranked)
     drawings = Drawings()
     answer = answers.of_store(store, suite.name)
     figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
@@ -129,7 +133,7 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
 
 
 def _experiment(
-    store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFrame], name: str, anchor: str, weights: Weights
+    store: Store, drawings: Drawings, tables: Mapping[str, pl.DataFrame], name: str, anchor: str, ranked: Ranked | None
 ) -> Any:
     from bloatlab.figures import source, sweep
     from bloatlab.report.replications import points_table
@@ -142,7 +146,6 @@ def _experiment(
         **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics", "bottlenecks")},
     }
     swept, known = sweep.read(own), _known(name)
-    ranked = of_store(store, known, weights)
     own |= source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, own)
     own |= source.of_engines(store, mine)
     measures = known.measures if known else {}

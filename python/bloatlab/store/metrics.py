@@ -44,8 +44,16 @@ def nested(run_ids: Iterable[str], table: pl.DataFrame) -> dict[str, dict[str, A
     """The metrics of each run by scope, entity and name. `experiment_metrics` is only there if the run has some."""
     always = [f"{scope}_metrics" for scope in SCOPES if scope != "experiment"]
     found: dict[str, dict[str, Any]] = {run_id: {scope: {} for scope in always} for run_id in run_ids}
+    if not len(table):
+        return found
     columns = ("run_id", "scope", "entity", "metric", "value")
-    for run_id, scope, entity, metric, value in table.select(columns).iter_rows() if len(table) else ():
-        of = found[run_id].setdefault(f"{scope}_metrics", {})
-        (of if scope in SINGLE else of.setdefault(entity, {}))[metric] = value
+    place: tuple[str, str, str] | None = None
+    values: dict[str, float] = {}
+    # The metrics of an entity are rows one after the other.
+    for run_id, scope, entity, metric, value in zip(*(table[name].to_list() for name in columns), strict=True):
+        if place != (run_id, scope, entity):
+            place = (run_id, scope, entity)
+            of = found[run_id].setdefault(f"{scope}_metrics", {})
+            values = of if scope in SINGLE else of.setdefault(entity, {})
+        values[metric] = value
     return found

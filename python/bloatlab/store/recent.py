@@ -12,21 +12,22 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 256_000_000
 """Memory of all kept tables. A table for which there is no room is read again each time."""
+CLOSED = -1
+"""Room in which not even an empty table fits."""
 
 
 class Recent:
-    """Reads tables of parts, and keeps them while `keep` is set."""
+    """Reads tables of parts, and keeps them between `keep` and `forget`."""
 
     def __init__(self, parts: Path) -> None:
-        """Keeps nothing yet.
+        """Keeps nothing until `keep`.
 
         Args:
             parts: The directory of all parts.
         """
         self._parts = parts
-        self._kept: dict[tuple[str, str, str], pl.DataFrame] = {}
-        self._room = MOST_BYTES
-        self.keep = False
+        self._kept: dict[tuple[str, str, str], pl.DataFrame | None] = {}
+        self._room = CLOSED
 
     def read(self, part: str, manifest: str, table: str) -> pl.DataFrame | None:
         """A table, or `None` if the part has no such table. Raises as `Part` does.
@@ -40,13 +41,17 @@ class Recent:
         if key in self._kept:
             return self._kept[key]
         frame = Part(self._parts, part, manifest).read(table)
-        if frame is not None and self.keep and (size := int(frame.estimated_size())) <= self._room:
+        size = 0 if frame is None else int(frame.estimated_size())
+        if size <= self._room:
             self._kept[key] = frame
             self._room -= size
         return frame
 
-    def forget(self) -> None:
-        """Releases every kept table, and keeps none until `keep` is set again."""
-        self.keep = False
-        self._kept.clear()
+    def keep(self) -> None:
+        """Keeps the tables that are read from now on, as far as there is room."""
         self._room = MOST_BYTES
+
+    def forget(self) -> None:
+        """Releases every kept table, and keeps no others."""
+        self._kept.clear()
+        self._room = CLOSED

@@ -106,11 +106,9 @@ class Store:
         content = self._content()
         points = [(point, parameters) for point, (_, parameters) in sorted(content.points.items())]
         runs = [(run_id, run["point"]) for run_id, run in sorted(content.runs.items())]
-        values = [
-            (point, name, json.dumps(value, sort_keys=True))
-            for point, text in points
-            for name, value in json.loads(text).items()
-        ]
+        # `json.dumps` with options makes an encoder at each call.
+        encode = json.JSONEncoder(sort_keys=True).encode
+        values = [(point, name, encode(value)) for point, text in points for name, value in json.loads(text).items()]
         of_points = pl.DataFrame(values, {"point": pl.Int64, "name": pl.String, "value": pl.String}, orient="row")
         of_runs = pl.DataFrame(runs, {"run_id": pl.String, "point": pl.Int64}, orient="row")
         found = of_runs.join(of_points, on="point", maintain_order="left_right").select("run_id", "name", "value")
@@ -373,7 +371,8 @@ class Store:
         If a writer merges parts meanwhile, the database is read again.
         """
         self._content()
-        self._held = self._recent.keep = True
+        self._held = True
+        self._recent.keep()
         try:
             yield
         finally:
