@@ -15,7 +15,8 @@ _HIDDEN = re.compile(
 
 def visible(text: str) -> str:
     r"""The text with control characters and bidirectional marks escaped (`\x1b`, `\u202e`); newlines and tabs stay."""
-    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    # No printable character is hidden, and nearly every text is printable.
+    return text if text.isprintable() else _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|[kMG]bit/s|[kMG]B)(?:\W|$))")

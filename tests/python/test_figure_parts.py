@@ -148,6 +148,13 @@ def test_labels_stand_clear_of_each_other():
     assert boxes[3][2] <= 440
 
 
+def test_overlaps_of_labels_add_up():
+    box = (0.0, 0.0, 10.0, 4.0)
+    beside, touching, corner, inside = (20, 0, 30, 4), (10, 0, 20, 4), (8, 3, 20, 20), (2, 1, 4, 2)
+    assert contenders._overlap(box, [beside, touching]) == 0
+    assert contenders._overlap(box, [corner, beside, inside, inside]) == 2 * 1 + 2 + 2
+
+
 def test_pixels_and_values_of_an_axis_go_both_ways():
     for axis in (
         contenders.Axis(1.0, 100.0, 300, log=True, reverse=True),

@@ -223,7 +223,7 @@ def label_spots(
                 inside = box[0] >= 0 and box[2] <= width + 40 and box[1] >= 0 and box[3] <= height
                 if best is not None and (best[0] == 0 or not inside):
                     continue
-                cost = sum(_overlap(box, other) for other in taken) + (0 if inside else 1e6)
+                cost = _overlap(box, taken) + (0 if inside else 1e6)
                 if best is None or cost < best[0]:
                     best = (cost, (left, middle))
             if best is not None and best[0] == 0:
@@ -235,7 +235,12 @@ def label_spots(
     return spots
 
 
-def _overlap(a: Box, b: Box) -> float:
-    across = min(a[2], b[2]) - max(a[0], b[0])
-    down = min(a[3], b[3]) - max(a[1], b[1])
-    return across * down if across > 0 and down > 0 else 0.0
+def _overlap(box: Box, others: Sequence[Box]) -> float:
+    """The area that a box shares with others; what several of them share counts several times."""
+    left, top, right, bottom = box
+    area = 0.0
+    for x1, y1, x2, y2 in others:
+        # Most boxes are elsewhere.
+        if x1 < right and x2 > left and y1 < bottom and y2 > top:
+            area += (min(right, x2) - max(left, x1)) * (min(bottom, y2) - max(top, y1))
+    return area

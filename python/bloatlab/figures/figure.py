@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -42,39 +42,45 @@ def separated(chart: Any) -> tuple[dict[str, Any], dict[str, vl.Rows]]:
     """As `specification`, with the data apart: the specification and the rows by name. Equal rows have equal names."""
     data: dict[str, vl.Rows] = {}
     if isinstance(chart, vl.View):
-        spec = _named(chart, data)
-    else:
-        spec = chart.to_dict(validate=False)
-        names: dict[str, str] = {}
-        for name, rows in spec.pop("datasets", {}).items():
-            names[name] = _add(vl.Rows(rows), data)
-        spec = _renamed(spec, names)
-        spec.pop("$schema", None)
-    return _visible(spec), data
+        return _named(chart, data), data
+    spec = chart.to_dict(validate=False)
+    names: dict[str, str] = {}
+    for name, rows in spec.pop("datasets", {}).items():
+        names[name] = _add(vl.Rows(rows), data)
+    spec = _renamed(spec, names)
+    spec.pop("$schema", None)
+    return _named(spec, data), data
 
 
 def _named(value: Any, data: dict[str, vl.Rows]) -> Any:
-    """The specification with a name in the place of each table. Adds the tables to `data`."""
-    if isinstance(value, vl.Rows):
-        return {"name": _add(value, data)}
+    """The specification with visible text, and with a name in the place of each table. Adds the tables to `data`."""
+    if isinstance(value, str):
+        return visible(value)
     if isinstance(value, dict):
-        return {key: _named(item, data) for key, item in value.items()}
-    return [_named(item, data) for item in value] if isinstance(value, (list, tuple)) else value
+        return {_named(key, data): _named(item, data) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_named(item, data) for item in value]
+    return {"name": _add(value, data)} if isinstance(value, vl.Rows) else value
 
 
 def _add(rows: vl.Rows, data: dict[str, vl.Rows]) -> str:
-    kept = vl.Rows(columns={visible(name): [_value(item) for item in column] for name, column in rows.columns.items()})
+    kept = vl.Rows(columns={visible(name): _shown(column) for name, column in rows.columns.items()})
     text = json.dumps(kept.columns, separators=(",", ":"))
     name = f"data-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
     data[name] = kept
     return name
 
 
-def _value(item: Any) -> Any:
-    if isinstance(item, float):
-        # JSON has no infinity.
-        return item if math.isfinite(item) else None
-    return visible(item) if isinstance(item, str) else item
+def _shown(column: Sequence[Any]) -> list[Any]:
+    """The column with visible text, and null for what JSON does not have: infinities and NaN."""
+    kinds = set(map(type, column))
+    if any(issubclass(kind, float) for kind in kinds):
+        column = [None if isinstance(item, float) and not math.isfinite(item) else item for item in column]
+    if str in kinds:
+        # A column repeats a few texts.
+        texts = {item: visible(item) for item in {item for item in column if isinstance(item, str)}}
+        column = [texts[item] if isinstance(item, str) else item for item in column]
+    return list(column)
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:
@@ -86,14 +92,6 @@ def _renamed(value: Any, names: dict[str, str]) -> Any:
             for key, item in value.items()
         }
     return [_renamed(item, names) for item in value] if isinstance(value, list) else value
-
-
-def _visible(value: Any) -> Any:
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, dict):
-        return {_visible(key): _visible(item) for key, item in value.items()}
-    return [_visible(item) for item in value] if isinstance(value, list) else value
 
 
 def as_altair(chart: Any) -> Any:

@@ -70,8 +70,11 @@ def _column(column: list[Any]) -> list[Any] | dict[str, Any]:
     if not column or isinstance(column[0], (list, dict)):
         return column
     # 1, 1.0 and true are equal keys of a dict, but not equal in JSON.
-    places: dict[tuple[type, Any], int] = {}
-    at = [places.setdefault((type(item), item), len(places)) for item in column]
+    keys = list(zip(map(type, column), column, strict=True))
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    if len(places) == len(column) > 1:
+        return column
+    at = [places[key] for key in keys]
     distinct = [item for _, item in places]
     if len(distinct) == 1:
         return {"of": distinct}

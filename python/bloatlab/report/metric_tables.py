@@ -97,18 +97,23 @@ def _table(scope: str, metrics: pl.DataFrame, definitions: Definitions, prefix: 
     pooled = len(entities) > MOST
     order = {name: index for index, (of, name) in enumerate(definitions) if of == scope}
     rows = []
-    by_metric = {
-        key[0]: part for key, part in metrics.partition_by("metric", as_dict=True, maintain_order=True).items()
-    }
-    for name in sorted(by_metric, key=lambda name: (order.get(str(name), len(order)), str(name))):
-        part, definition = by_metric[name], definitions.get((scope, str(name)))
-        values = dict(zip(part["entity"].to_list(), part["value"].to_list(), strict=True))
+    by_metric: dict[str, dict[str, float | None]] = {}
+    units: dict[str, str | None] = {}
+    for name, entity, value, unit in metrics.select("metric", "entity", "value", "unit").iter_rows():
+        by_metric.setdefault(name, {})[entity] = value
+        units.setdefault(name, unit)
+    for name in sorted(by_metric, key=lambda name: (order.get(name, len(order)), name)):
+        values, definition = by_metric[name], definitions.get((scope, name))
         better = definition.better if definition else "none"
-        cells = spread(part["value"]) if pooled else best([values.get(entity) for entity in entities], better)
-        unit = part["unit"][0] or (definition.unit if definition else "")
+        cells = (
+            spread(pl.Series(list(values.values())))
+            if pooled
+            else best([values.get(entity) for entity in entities], better)
+        )
+        unit = units[name] or (definition.unit if definition else "")
         meaning = f"{definition.formula} ({definition.source})" if definition else ""
         anchor = f"{prefix}{scope}-{name}" if definition else ""
-        rows.append(Row(str(name), unit, meaning, anchor, cells))
+        rows.append(Row(name, unit, meaning, anchor, cells))
     if pooled:
         note = f"Distribution over {len(entities)} {scope}s."
         return MetricTable(scope, TITLES[scope], ["lowest", "median", "mean", "highest"], rows, note)
