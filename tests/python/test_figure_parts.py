@@ -7,6 +7,7 @@ import pytest
 
 from bloatlab.figures import contenders, histogram, palette, parts, prepare, sweep
 from bloatlab.figures.charts.goodput_delay import pareto
+from bloatlab.figures.once import SharedTables, once
 from bloatlab.figures.source import with_limits
 
 
@@ -163,3 +164,18 @@ def test_pixels_and_values_of_an_axis_go_both_ways():
     ):
         assert axis.value(axis.pixel(3.0)) == pytest.approx(3.0)
     assert contenders.Axis(1.0, 100.0, 300, log=True).pixel(10.0) == pytest.approx(150)
+
+
+def test_shared_tables_are_computed_from_once():
+    calls = []
+
+    @once
+    def heights(tables):
+        calls.append(1)
+        return {name: frame.height for name, frame in tables.items()}
+
+    plain = {"flows": pl.DataFrame({"flow": ["a", "b"]})}
+    shared = SharedTables(plain)
+    assert heights(shared) is heights(shared)
+    assert heights(shared) == heights(plain) == heights(SharedTables(plain))
+    assert len(calls) == 3

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bloatlab.figures import palette, prepare
+from bloatlab.figures.once import once
 
 Tables = Mapping[str, pl.DataFrame]
 
@@ -48,6 +49,7 @@ class Path:
         return self.capacity_mbps * 1e3 * self.base_rtt_ms / 8 / self.packet
 
 
+@once
 def path(tables: Tables) -> Path:
     """Finds the base RTT and the bottleneck.
 
@@ -180,6 +182,7 @@ class Groups:
         )
 
 
+@once
 def groups(tables: Tables) -> Groups:
     """Names and colours of the flows: one label per flow up to `MANY` flows, else one group per congestion control."""
     flows = table(tables, "flows")

@@ -9,6 +9,7 @@ import polars as pl
 from bloatlab.analysis import order
 from bloatlab.figures import network, prepare
 from bloatlab.figures import vega_lite as vl
+from bloatlab.figures.once import once
 from bloatlab.store.text import readable
 
 _UNITS = {"p": "packets", "B": "bytes", "s": "s"}
@@ -69,6 +70,7 @@ class Sweep:
         return order.ordered(self.frame["series"].sort().to_list(), [wanted])
 
 
+@once
 def read(tables: network.Tables) -> Sweep:
     """Joins `runs`, `parameters` and `metrics` of a store into one table."""
     frame = values(tables)

@@ -19,6 +19,7 @@ from bloatlab.errors import StoreError
 from bloatlab.experiments import suite_of
 from bloatlab.experiments.weighing import EQUAL, Weights
 from bloatlab.figures import bundle
+from bloatlab.figures.once import SharedTables
 from bloatlab.figures.policy import policy
 from bloatlab.judges import MEANINGS
 from bloatlab.metrics import definitions
@@ -140,14 +141,15 @@ def _experiment(
 
     mine = tables["runs"].filter(pl.col("experiment") == name)
     done = mine.filter(status="done").select("run_id")
-    own = {
+    of_runs = {
         "runs": mine,
         "given": tables["given"],
         **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics", "bottlenecks")},
     }
-    swept, known = sweep.read(own), _known(name)
-    own |= source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, own)
-    own |= source.of_engines(store, mine)
+    known = _known(name)
+    more = source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, of_runs)
+    own = SharedTables(of_runs | more | source.of_engines(store, mine))
+    swept = sweep.read(own)
     measures = known.measures if known else {}
     if measures:
         measured = own["measured"].select("run_id", *measures)
@@ -253,7 +255,7 @@ def _run(
     from bloatlab.figures import source
 
     result = store.run(run_id)
-    tables = source.of_result(result)
+    tables = SharedTables(source.of_result(result))
     scores = result.verdict
     only = OF_PICKED if swept.frame.height > 1 else None
     return model.RunView(

@@ -21,7 +21,7 @@ from bloatlab.store import frames, metrics
 from bloatlab.store.content import Content
 from bloatlab.store.keep import Keep
 from bloatlab.store.layout import DATABASE, PARTS
-from bloatlab.store.parts import DamagedError, Part, damage, joined, of_runs
+from bloatlab.store.parts import DamagedError, Part, damage, joined
 from bloatlab.store.recent import Recent
 from bloatlab.store.remote import Mirror, Place, is_url, local, shown
 from bloatlab.store.tables import CLAIMS, INVOCATIONS, POINTS, RUNS, UNITS
@@ -171,9 +171,9 @@ class Store:
     def _read(self, name: str, by_part: Mapping[str, Sequence[str]], content: Content) -> pl.DataFrame:
         frames = []
         for part, wanted in by_part.items():
-            frame = self._recent.read(part, content.manifests[part], name)
+            frame = self._recent.read(part, content.manifests[part], name, wanted)
             if frame is not None:
-                frames.append(of_runs(frame, wanted))
+                frames.append(frame)
         return joined(frames)
 
     def _damage(self, found: Exception, by_part: Mapping[str, Sequence[str]]) -> StoreError:
@@ -230,8 +230,8 @@ class Store:
         return found
 
     def run_metrics(self, run_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Metrics of some runs in the form of `--json`: scope, entity, metric."""
-        return metrics.nested(run_ids, self.table(metrics.TABLE, run_ids))
+        """Metrics of some runs in the form of `--json`: scope, entity, metric. While the store is held, they are shared."""
+        return self._recent.nested(run_ids, lambda missing: self.table(metrics.TABLE, missing))
 
     def run_parameters(self, experiment: str) -> dict[str, dict[str, Any]]:
         """Parameters of each finished run of an experiment, as they ended.
