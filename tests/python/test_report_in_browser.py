@@ -137,6 +137,49 @@ def test_a_long_table_counts_the_rows_that_it_folds(browser, long_page):
     assert browser.evaluate(seen) == 40
 
 
+def test_a_phone_shows_few_rows_of_a_table_whose_rows_are_lists(browser, long_page):
+    browser.open(long_page, 390)
+    assert browser.evaluate(f"{ROWS}.filter((row) => row.offsetParent !== null).length") == 5
+    assert browser.evaluate(f"{RUNS}.nextElementSibling.textContent") == "35 more rows: show all"
+
+
+def test_code_within_a_cell_stays_in_its_line_on_a_phone(browser, page):
+    browser.open(page, 390)
+    browser.evaluate("document.querySelectorAll('details').forEach((part) => (part.open = true))")
+    code = "[...document.querySelectorAll('.many td code')]"
+    assert browser.evaluate(f"{code}.length") > 0
+    # In a flex box, each piece of text would be a narrow column.
+    assert browser.evaluate(f"{code}.every((of) => getComputedStyle(of.closest('td')).display !== 'flex')")
+    assert browser.evaluate(f"{code}.every((of) => getComputedStyle(of).display === 'inline')")
+
+
+def test_scores_without_a_result_are_counted_and_folded(browser, page):
+    browser.open(page)
+    missing = "[...document.querySelectorAll('details')].find((of) => of.textContent.includes('no score'))"
+    rows = f"{missing}.querySelectorAll('tbody tr').length"
+    said = browser.evaluate(f"{missing}.querySelector('summary').textContent")
+    assert said == f"{browser.evaluate(rows)} scores without a result, and what they need"
+    scores = "[...document.querySelectorAll('.scroll')].find((of) => of.ariaLabel === 'Scores')"
+    assert "no score" not in browser.evaluate(f"{scores}.textContent")
+    assert not browser.evaluate(f"{missing}.querySelector('table').checkVisibility()")
+
+
+def test_paper_repeats_headings_as_text_and_breaks_no_word(browser, long_page):
+    browser.open(long_page)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        heads = f"[...{RUNS}.querySelectorAll('thead th')]"
+        shown = "((head) => getComputedStyle(head, '::before').content)"
+        assert browser.evaluate(f"{heads}.map({shown})")[:2] == ['"run"', '"cca"']
+        assert browser.evaluate(f"{heads}.every((head) => head.firstElementChild.offsetParent === null)")
+        names = (
+            "[...document.querySelectorAll('table:not(.vast) tbody th:not(.long), .sortable:not(.vast) td:not(.long)')]"
+        )
+        assert browser.evaluate(f"{names}.every((cell) => getComputedStyle(cell).overflowWrap !== 'anywhere')")
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
 @pytest.mark.parametrize("width", [1400, 390])
 def test_no_column_is_cut(browser, long_page, width):
     browser.open(long_page, width)

@@ -1,14 +1,16 @@
 // Sorts tables, shows the first rows of long ones, and says how many columns a narrow window hides. Without this script all rows
 // are shown.
-const SHOWN = 20;
+// On a phone, where each row of a wide table is a list, fewer rows are shown.
+const narrow = window.matchMedia("(max-width: 640px)").matches;
 for (const table of document.querySelectorAll(".scroll > table")) {
   const [scroll, rows] = [table.parentNode, [...table.tBodies[0].rows]];
-  if (rows.length > SHOWN + 5) {
+  const most = narrow && table.classList.contains("many") ? 5 : 20;
+  if (rows.length > 1.25 * most) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "more";
-    button.textContent = `${rows.length - SHOWN} more rows: show all`;
-    table.fold = () => [...table.tBodies[0].rows].forEach((row, place) => { row.hidden = place >= SHOWN; });
+    button.textContent = `${rows.length - most} more rows: show all`;
+    table.fold = () => [...table.tBodies[0].rows].forEach((row, place) => { row.hidden = place >= most; });
     table.fold();
     button.addEventListener("click", () => {
       table.fold = undefined;
@@ -42,6 +44,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = head.textContent;
+    head.dataset.heading = head.textContent;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
       const down = head.getAttribute("aria-sort") === "ascending";
