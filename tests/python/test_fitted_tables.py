@@ -98,3 +98,14 @@ def test_numbers_have_no_minus_zero() -> None:
     assert [number(value) for value in (-0.0, 0.0, None, float("nan"), -1.5, 1234.5)] == [
         "0", "0", "-", "-", "-1.500", "1234",
     ]  # fmt: skip
+
+
+def test_prose_is_easy_to_read_before_numbers_get_more_room(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    columns = [Column("case"), *(Column(f"a long heading {place} (ms)", right=True) for place in range(4))]
+    table = FittedTable(columns)
+    table.add("reno, 100 ms, even losses 0.01", "1", "2", "3", "4")
+    assert "reno, 100 ms, even" in printed(table, capsys)[-2]
+    assert table.least_width(60) == len("losses") + 4 * (2 + len("heading"))

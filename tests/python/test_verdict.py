@@ -256,6 +256,20 @@ def test_a_sweep_on_the_command_line(tmp_path, capsys, monkeypatch):
     assert all(float(cell) > 0 for cell in first[2:])
 
 
+def test_an_experiment_answers_its_question_first(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    command = ["run", "tcp_nup", "--set", "length=3s", "--set", "idle=1s", "--set", "n=1", "--no-report"]
+    assert cli.command(command) == 0
+    out = capsys.readouterr().out
+    said = " ".join(out.split())
+    assert said.startswith("The 95th percentile of the RTT of the unmarked ping is shortest with ")
+    # Points of its own axes are what the answer compares.
+    assert "least delay: " not in out
+    assert cli.command([*command, "--sweep", "rtt=10ms,40ms"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.index("shortest with") < said.index("least delay: ")
+
+
 class Planned:
     """A run of which a summary needs no more than this."""
 

@@ -160,7 +160,7 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
     if job.experiment is not None and (job.experiment.criteria or isinstance(job.experiment, Suite)):
         metrics = store.run_metrics([planned.run_id for planned in done])
         if (ranking := of_plan(job.experiment, done, metrics, job.weights)) is not None:
-            for line in _question(job.name, done, store):
+            for line in _question(job.experiment, done, store):
                 say(out, line)
             out.print()
             print_ranking(out, job.name, ranking, len(done), everything=output.all)
@@ -179,22 +179,29 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
     listed = rows if output.all or compared else rows[:FEW_ROWS]
     metrics = store.run_metrics([planned.run_id for row in listed for planned in row])
     points = points_of(listed, metrics, job.axes)
-    for line in verdict_of_sweep(points) if compared else [f"{len(rows):,} points, which the page compares"]:
-        say(out, line, "  ")
-    out.print()
+    answered = _question(job.experiment, done, store) if job.experiment is not None else []
+    for line in answered:
+        say(out, line)
+    if answered:
+        out.print()
+    # The answer of an experiment compares the values of its own axes.
+    if not answered or set(job.axes) - set(job.experiment.axes() if job.experiment else ()):
+        for line in verdict_of_sweep(points) if compared else [f"{len(rows):,} points, which the page compares"]:
+            say(out, line, "  ")
+        out.print()
     title = f"{job.name}: {counted(len(done), 'run')}"
     many_runs(title, points, len(rows), out.width, None if output.all else FEW_ROWS).print(out)
     return "" if output.all or len(rows) <= FEW_ROWS else "every row"
 
 
-def _question(name: str, done: Sequence[PlannedRun], store: Store) -> list[str]:
-    """The answer to the experiment's question; empty if the packages of the report are missing."""
+def _question(experiment: Experiment, done: Sequence[PlannedRun], store: Store) -> list[str]:
+    """The answer to the experiment's question; empty if it has none, or if the packages of the report are missing."""
     try:
         from bloatlab.report import answers
     except ImportError:
         return []
-    found = answers.of_store(store, name, {planned.run_id for planned in done})
-    return [" ".join(found.sentences)]
+    found = experiment.answer(answers.read_runs(store, experiment.name, {planned.run_id for planned in done}))
+    return [" ".join(found)] if found else []
 
 
 def _made(job: Job, summary: Summary, directory: Place, output: Output) -> Iterator[str]:

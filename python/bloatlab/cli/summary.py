@@ -130,7 +130,7 @@ def points_of(
 def many_runs(name: str, points: Sequence[Point], total: int, width: int, most: int | None = FEW_ROWS) -> FittedTable:
     """A table with one row per point: swept parameters and main numbers.
 
-    Of several runs a value is mean ± half-width. The half-widths are left out if columns would be left out for them.
+    Of several runs a value is mean ± half-width. Half-widths are left out if columns or whole words would have to go for them.
 
     Args:
         name: Of the experiment or scenario.
@@ -141,7 +141,8 @@ def many_runs(name: str, points: Sequence[Point], total: int, width: int, most: 
     """
     shown = points if most is None else points[:most]
     table = _table(name, shown, total, intervals=True)
-    if any(0 < table.columns[place].optional <= ESSENTIAL for place in table.left_out(width)):
+    cramped = any(0 < table.columns[place].optional <= ESSENTIAL for place in table.left_out(width))
+    if cramped or table.least_width(width) > width:
         return _table(name, shown, total, intervals=False)
     return table
 

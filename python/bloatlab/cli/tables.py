@@ -107,18 +107,18 @@ class FittedTable:
     def fitting(self, width: int) -> list[int]:
         """Numbers of the columns that fit: optional ones are left out until the others have room for their words."""
         shown = list(range(len(self.columns)))
-        least = [
-            self._least(place)
-            if column.right or column.whole
-            else max(self._least(place), min(READABLE, self._wanted(place)))
-            for place, column in enumerate(self.columns)
-        ]
+        least = [self._easy(place) for place in shown]
         while sum(least[place] for place in shown) + GAP * (len(shown) - 1) > width:
             most = max(self.columns[place].optional for place in shown)
             if most == 0:
                 break
             shown.remove(max(place for place in shown if self.columns[place].optional == most))
         return shown
+
+    def least_width(self, width: int) -> int:
+        """Width that the columns that are shown in `width` need so that no word is broken."""
+        shown = self.fitting(width)
+        return sum(map(self._least, shown)) + GAP * (len(shown) - 1)
 
     def left_out(self, width: int) -> list[int]:
         """Numbers of the columns that do not fit."""
@@ -134,6 +134,12 @@ class FittedTable:
         of_cells = _widest_line if column.right or column.whole else _widest_word
         return max([_widest_word(column.heading), *map(of_cells, self._cells(place))])
 
+    def _easy(self, place: int) -> int:
+        """Smallest width of a column that is easy to read."""
+        column = self.columns[place]
+        least = self._least(place)
+        return least if column.right or column.whole else max(least, min(READABLE, self._wanted(place)))
+
     def _wanted(self, place: int) -> int:
         """Width of a column that wraps no line."""
         return max(map(_widest_line, [self.columns[place].heading, *self._cells(place)]))
@@ -141,7 +147,9 @@ class FittedTable:
     def widths(self, shown: Sequence[int], width: int) -> list[int]:
         """Widths of the shown columns. The room that is left goes to those that need least for their longest line first."""
         room = width - GAP * (len(shown) - 1)
-        widths = [self._least(place) for place in shown]
+        widths = [self._easy(place) for place in shown]
+        if sum(widths) > room:
+            widths = [self._least(place) for place in shown]
         if sum(widths) > room:
             return _squeezed(widths, room)
         wanted = [self._wanted(place) for place in shown]
