@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from bloatlab.figures import contenders, histogram, palette, parts, prepare, sweep
+from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.charts.goodput_delay import pareto
 from bloatlab.figures.once import SharedTables, once
 from bloatlab.figures.source import with_limits
@@ -154,6 +155,25 @@ def test_overlaps_of_labels_add_up():
     beside, touching, corner, inside = (20, 0, 30, 4), (10, 0, 20, 4), (8, 3, 20, 20), (2, 1, 4, 2)
     assert contenders._overlap(box, [beside, touching]) == 0
     assert contenders._overlap(box, [corner, beside, inside, inside]) == 2 * 1 + 2 + 2
+
+
+def test_a_label_without_a_place_near_its_mark_is_left_to_the_legend():
+    points, names = [(100.0, 100.0)] * 20 + [(300.0, 50.0)], [f"name_{place}" for place in range(20)] + ["apart"]
+    spots = contenders.near_spots(points, names, 400, 200)
+    assert spots[0] is not None
+    assert spots[-1] is not None
+    assert 0 < spots.count(None) < 20
+    near = [spot for spot in spots[:20] if spot is not None]
+    assert all(abs(middle - 100) <= 12 + contenders.NEAR_RINGS * contenders.LINE for _, middle in near)
+    frame = pl.DataFrame({"contender": names, "x": [2.5] * 20 + [7.5], "y": [5.0] * 20 + [2.5]})
+    across, down = contenders.Axis(0.0, 10.0, 400), contenders.Axis(0.0, 10.0, 200)
+    x, y = vl.field("x:Q"), vl.field("y:Q")
+    drawn = {
+        every: contenders.named(frame, across, down, x, y, every=every)[-1]["data"].columns["contender"]
+        for every in (True, False)
+    }
+    assert drawn[True] == names
+    assert drawn[False] == [name for name, spot in zip(names, spots, strict=True) if spot is not None]
 
 
 def test_pixels_and_values_of_an_axis_go_both_ways():

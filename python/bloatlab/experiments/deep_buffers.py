@@ -33,7 +33,8 @@ class DeepBuffers(Experiment):
         "How long a queue does a congestion control keep in a deep buffer, and what throughput does it get for it?"
     )
     summary = (
-        "Greedy flows cross one bottleneck whose queue holds more than the bandwidth-delay product; vary qlen and cca."
+        "Greedy flows cross one bottleneck whose queue holds more than the bandwidth-delay product. "
+        "Vary `cca`, the congestion control, and `qlen`, the limit of the queue."
     )
     source = PAGE
     compared = ("cca",)

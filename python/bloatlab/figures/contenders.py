@@ -20,6 +20,10 @@ THIN = 1
 """Half of the width of a line, pixels."""
 LINE = 12
 FAR = 16
+RINGS = 12
+"""Places of a label that are tried: so many lines above and below its mark."""
+NEAR_RINGS = 3
+"""The same for a label that must be near its mark."""
 """Pixels from a mark to its name from which a line joins them."""
 
 
@@ -163,7 +167,16 @@ Box = tuple[float, float, float, float]
 """Left, top, right and bottom edge, pixels."""
 
 
-def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any, lines: Sequence[Box] = ()) -> list[vl.View]:
+def named(
+    points: pl.DataFrame,
+    across: Axis,
+    down: Axis,
+    x: Any,
+    y: Any,
+    lines: Sequence[Box] = (),
+    *,
+    every: bool = True,
+) -> list[vl.View]:
     """Names beside marks, each with a thin line to its mark if it is not next to it.
 
     Args:
@@ -173,6 +186,7 @@ def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any, lines:
         x: Encoding of the horizontal axis.
         y: Encoding of the vertical axis.
         lines: Horizontal and vertical lines that names should not cross, as values: x, y, x2 and y2.
+        every: Whether also a mark without a free place near it gets its name.
     """
     if points.is_empty():
         return []
@@ -180,9 +194,13 @@ def named(points: pl.DataFrame, across: Axis, down: Axis, x: Any, y: Any, lines:
     names = points["contender"].to_list()
     drawn = [(across.pixel(x1), down.pixel(y1), across.pixel(x2), down.pixel(y2)) for x1, y1, x2, y2 in lines]
     boxes = [(min(a, c) - THIN, min(b, d) - THIN, max(a, c) + THIN, max(b, d) + THIN) for a, b, c, d in drawn]
-    spots = label_spots(pixels, names, across.pixels, down.pixels, boxes)
+    place_all = label_spots if every else near_spots
+    spots = place_all(pixels, names, across.pixels, down.pixels, boxes)
     texts, leaders = [], []
-    for (px, py), (left, middle), name in zip(pixels, spots, names, strict=True):
+    for (px, py), spot, name in zip(pixels, spots, names, strict=True):
+        if spot is None:
+            continue
+        left, middle = spot
         texts.append({"x": across.value(left), "y": down.value(middle), "contender": name})
         near = min(max(px, left), left + LETTER * len(name))
         if math.hypot(near - px, middle - py) > FAR:
@@ -208,31 +226,71 @@ def label_spots(
         height: Height of the plot.
         avoided: Further places where no label should be.
     """
-    taken = [*avoided, *((x - 4, y - 4, x + 4, y + 4) for x, y in points)]
+    taken = _marks(points, avoided)
     spots = []
-    for (x, y), name in zip(points, names, strict=True):
-        wide = LETTER * len(name) + GAP
-        best: tuple[float, tuple[float, float]] | None = None
-        for ring in range(12):
-            away = ring * LINE
-            for dx, dy in (
-                (8, -away), (8, away), (-8 - wide, -away), (-8 - wide, away), (-wide / 2, -11 - away), (-wide / 2, 12 + away),
-            ):  # fmt: skip
-                left, middle = x + dx, y + dy
-                box = (left, middle - LINE / 2, left + wide, middle + LINE / 2)
-                inside = box[0] >= 0 and box[2] <= width + 40 and box[1] >= 0 and box[3] <= height
-                if best is not None and (best[0] == 0 or not inside):
-                    continue
-                cost = _overlap(box, taken) + (0 if inside else 1e6)
-                if best is None or cost < best[0]:
-                    best = (cost, (left, middle))
-            if best is not None and best[0] == 0:
-                break
-        assert best is not None
-        left, middle = best[1]
-        taken.append((left, middle - LINE / 2, left + wide, middle + LINE / 2))
-        spots.append((left, middle))
+    for point, name in zip(points, names, strict=True):
+        _, spot = _best_spot(point, name, (width, height), taken, RINGS)
+        taken.append(_box(spot, name))
+        spots.append(spot)
     return spots
+
+
+def near_spots(
+    points: list[tuple[float, float]], names: list[str], width: float, height: float, avoided: Sequence[Box] = ()
+) -> list[tuple[float, float] | None]:
+    """As `label_spots`, but `None` for a label that has no free place near its point.
+
+    Args:
+        points: Pixels from the left and the top; the first ones get the best places.
+        names: The labels.
+        width: Width of the plot.
+        height: Height of the plot.
+        avoided: Further places where no label should be.
+    """
+    taken = _marks(points, avoided)
+    spots: list[tuple[float, float] | None] = []
+    for point, name in zip(points, names, strict=True):
+        cost, spot = _best_spot(point, name, (width, height), taken, NEAR_RINGS)
+        spots.append(None if cost else spot)
+        if not cost:
+            taken.append(_box(spot, name))
+    return spots
+
+
+def _marks(points: Sequence[tuple[float, float]], avoided: Sequence[Box]) -> list[Box]:
+    return [*avoided, *((x - 4, y - 4, x + 4, y + 4) for x, y in points)]
+
+
+def _box(spot: tuple[float, float], name: str) -> Box:
+    """The place of a label."""
+    left, middle = spot
+    return (left, middle - LINE / 2, left + LETTER * len(name) + GAP, middle + LINE / 2)
+
+
+def _best_spot(
+    point: tuple[float, float], name: str, size: tuple[float, float], taken: Sequence[Box], rings: int
+) -> tuple[float, tuple[float, float]]:
+    """The free position of a label next to its point, or that with the least overlap, and the overlap (square pixels)."""
+    x, y = point
+    wide = LETTER * len(name) + GAP
+    best: tuple[float, tuple[float, float]] | None = None
+    for ring in range(rings):
+        away = ring * LINE
+        for dx, dy in (
+            (8, -away), (8, away), (-8 - wide, -away), (-8 - wide, away), (-wide / 2, -11 - away), (-wide / 2, 12 + away),
+        ):  # fmt: skip
+            spot = (x + dx, y + dy)
+            box = _box(spot, name)
+            inside = box[0] >= 0 and box[2] <= size[0] + 40 and box[1] >= 0 and box[3] <= size[1]
+            if best is not None and (best[0] == 0 or not inside):
+                continue
+            cost = _overlap(box, taken) + (0 if inside else 1e6)
+            if best is None or cost < best[0]:
+                best = (cost, spot)
+        if best is not None and best[0] == 0:
+            break
+    assert best is not None
+    return best
 
 
 def _overlap(box: Box, others: Sequence[Box]) -> float:

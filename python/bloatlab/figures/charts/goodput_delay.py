@@ -45,7 +45,7 @@ def stairs(front: pl.DataFrame) -> list[contenders.Box]:
 @as_figure(
     title="Goodput against delay",
     caption="Better is up and to the right. Filled marks, joined by the dashed line, are the Pareto front: no other "
-    "contender has both a shorter delay and a higher goodput.",
+    "contender has both a shorter delay and a higher goodput. Where marks are crowded, only the legend has their names.",
     needs=("ranking",),
     when=lambda tables: axes_of(tables) is not None,
     of_runs=True,
@@ -101,7 +101,16 @@ def goodput_delay(tables: network.Tables, *, width: int) -> Any:
             ),
             parts.drawn(kept, "point", filled=True, size=90, opacity=1).encode(x=x, y=y, tooltip=tip, **look),
             parts.drawn(beaten, "point", filled=False, size=70, strokeWidth=2).encode(x=x, y=y, tooltip=tip, **look),
-            *contenders.named(both, across, down, x, y, stairs(both.filter("front").sort("x"))),
+            # Names of the front get the best places.
+            *contenders.named(
+                both.sort("front", descending=True, maintain_order=True),
+                across,
+                down,
+                x,
+                y,
+                stairs(both.filter("front").sort("x")),
+                every=False,
+            ),
             width=wide,
             height=HEIGHT,
         )

@@ -161,7 +161,9 @@ def _lines(
 @as_figure(
     title="The base point",
     caption="Every metric of every queue, after slide 15: the mean over the runs, with a line from the lowest to the "
-    "highest. Dashes are the values of slide 15, with LEDBAT.",
+    "highest. Dashes are the values of slide 15, with LEDBAT. LEFF: share of the capacity in use. TCP%: share of the "
+    "Reno flows in the throughput. QLEN: mean queue length. FAIR: Jain's index of all flows. DROP: share of the packets "
+    "that the queue drops. F_ and D_: fairness and drops of the Reno flows (TCP) and of the low-priority flows (CCP).",
     needs=("measured",),
     when=lambda tables: not at_base(tables).is_empty(),
     of_runs=True,
