@@ -279,6 +279,7 @@ def test_what_cannot_be_told_is_said() -> None:
 def test_which_runs_an_answer_is_from() -> None:
     rows = [({"queue": queue, "rate": rate}, {}) for queue in "ab" for rate in (1, 2, 3)]
     assert made(*rows).described() == "From 6 runs: 2 queues, 3 rates, one seed each."
+    assert made(*rows).described(["queue"]) == "From 6 runs: 2 queues, one seed each."
     assert made(*rows, *rows).described() == "From 12 runs: 2 queues, 3 rates, 2 seeds each."
     assert made(*rows, rows[0]).described() == "From 7 runs: 2 queues, 3 rates, several seeds each."
 
@@ -502,7 +503,8 @@ def test_the_first_screen_answers_before_it_describes(tmp_path: Path) -> None:
     found = answers.of_store(Store(tmp_path / "r"), "deep-buffers")
     experiment = CATALOGUE["deep-buffers"]
     parts = [
-        experiment.question, found.sentences[0], found.basis, "<figure", experiment.summary,
+        experiment.question, found.sentences[0], found.basis, "<figure",
+        re.sub("`([^`]+)`", r"<code>\1</code>", experiment.summary),
         "<details><summary>4 parameters",
     ]  # fmt: skip
     # Numbers stay with their units.

@@ -92,7 +92,7 @@ def test_suspect_runs_are_left_out_and_named(capsys: pytest.CaptureFixture[str])
         assert f"left out: run {run_id} (live, seed {seed}) is suspect: 3 frames left more than 1 ms late" in " ".join(
             out.split()
         )
-    page = Path("r/compare.html").read_text(encoding="utf-8")
+    page = Path("r/compare.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ")
     assert "Suspect runs, left out" in page
     assert page.count("3 frames left more than 1 ms late") == 2
     found = json.loads(run(capsys, "compare", "r", "--by", "engine", "--json")[1])

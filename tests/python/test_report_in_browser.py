@@ -164,6 +164,27 @@ def test_scores_without_a_result_are_counted_and_folded(browser, page):
     assert not browser.evaluate(f"{missing}.querySelector('table').checkVisibility()")
 
 
+def test_metrics_of_two_flows_fit_a_phone(browser, tmp_path):
+    names = ["a_flow_with_a_long_name", "another_flow_with_a_long_name"]
+    tables = synthetic.run_tables(["cubic", "newreno"], stop=1)
+    renamed = {
+        name: table.with_columns(pl.col("flow").replace(dict(zip(table["flow"].unique().sort(), names, strict=False))))
+        if "flow" in table.columns and table["flow"].dtype == pl.String
+        else table
+        for name, table in tables.items()
+    }
+    browser.open(make_report(synthetic.write_store(tmp_path, [("f" * 16, {}, 1, renamed)])), 390)
+    wide = "[...document.querySelectorAll('.scroll')].filter((of) => of.scrollWidth > of.clientWidth + 1)"
+    assert browser.evaluate(f"{wide}.map((of) => of.ariaLabel)") == []
+
+
+@pytest.mark.parametrize(("width", "how"), [(1400, "nowrap"), (390, "normal")])
+def test_values_wrap_only_where_a_row_is_a_list(browser, long_page, width, how):
+    browser.open(long_page, width)
+    cells = f"[...{RUNS}.querySelectorAll('td')]"
+    assert browser.evaluate(f"{cells}.every((cell) => getComputedStyle(cell).whiteSpace === '{how}')")
+
+
 def test_paper_repeats_headings_as_text_and_breaks_no_word(browser, long_page):
     browser.open(long_page)
     browser.call("Emulation.setEmulatedMedia", media="print")

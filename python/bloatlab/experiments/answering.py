@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from statistics import fmean
@@ -145,10 +145,15 @@ class Runs(Sequence[Run]):
             for points in groups.values()
         ]
 
-    def described(self) -> str:
-        """A sentence that says what was run: the number of values of each varying parameter, and of seeds."""
+    def described(self, names: Collection[str] | None = None) -> str:
+        """A sentence that says what was run: the number of values of each varying parameter, and of seeds.
+
+        Args:
+            names: The parameters that are counted; absent: all that vary.
+        """
         points = len(set(self._of(self.varying)))
-        parts = [phrases.counted(name, len(self.values(name))) for name in self.varying]
+        counted = self.varying if names is None else [name for name in self.varying if name in names]
+        parts = [phrases.counted(name, len(self.values(name))) for name in counted]
         fewest, odd = divmod(len(self), points or 1)
         if len(self) > 1:
             parts.append("several seeds each" if odd else "one seed each" if fewest == 1 else f"{fewest} seeds each")

@@ -51,7 +51,10 @@ def of_store(store: Store, experiment: str, runs: Collection[str] | None = None)
     read = read_runs(store, experiment, runs)
     found = known.answer(read) if known and len(read) else []
     sentences = found or generic(store, read, experiment, runs)
-    return Answer(known.question if known else "", sentences, read.described() if len(read) > 1 else "")
+    # The members of a suite vary many parameters, each its own.
+    counted = ("experiment", *known.compared) if isinstance(known, Suite) else None
+    basis = read.described(counted) if len(read) > 1 else ""
+    return Answer(known.question if known else "", sentences, basis)
 
 
 def answer(store: Store, experiment: str | None = None, runs: Collection[str] | None = None) -> list[str]:
