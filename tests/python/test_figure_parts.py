@@ -86,7 +86,15 @@ def test_colours_are_stable_and_distinct():
     few, more = palette.assign(["cubic", "bbr"]), palette.assign(["aaa", "bbr", "cubic", "newreno", "zzz"])
     assert few["cubic"] == more["cubic"]
     assert len(set(more.values())) == 5
-    assert len(palette.assign([str(i) for i in range(20)])) == 20
+
+
+@pytest.mark.parametrize(
+    "colours",
+    [palette.assign, palette.in_order, lambda names: dict(zip(names, contenders.looks(names).colours, strict=True))],
+)
+def test_no_two_of_25_names_share_a_colour(colours):
+    names = ["newreno", "cubic", "reno", "bbr", *(str(index) for index in range(21))]
+    assert len(set(colours(names).values())) == 25
 
 
 def test_values_without_a_common_unit_keep_their_order():
@@ -174,6 +182,11 @@ def test_a_label_without_a_place_near_its_mark_is_left_to_the_legend():
     }
     assert drawn[True] == names
     assert drawn[False] == [name for name, spot in zip(names, spots, strict=True) if spot is not None]
+
+
+def test_a_place_names_the_axis_of_a_number_and_of_a_short_value():
+    assert contenders.place("channel=static, rlc=um, loss=0.02, cca=bbr") == "static, rlc um, loss 0.02, bbr"
+    assert contenders.place("") == ""
 
 
 def test_pixels_and_values_of_an_axis_go_both_ways():

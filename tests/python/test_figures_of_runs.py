@@ -101,7 +101,7 @@ def test_ellipses_have_a_panel_a_point_and_skip_those_without_long_flows():
     metrics = tables["metrics"].filter(~pl.col("run_id").str.contains("rate=2"))
     spec = figures.draw("goodput_ellipses", {**tables, "metrics": metrics}).to_dict()
     panels = [panel["title"]["text"] for row in spec["vconcat"] for panel in row["hconcat"]]
-    assert panels == ["rate=1", "rate=3"]
+    assert panels == ["rate 1", "rate 3"]
 
 
 def test_colours_and_legends_follow_the_user(swept):

@@ -1,7 +1,7 @@
 """Shared by figures of a ranking: the order of the contenders, their colours, and labels that do not overlap."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +19,16 @@ GAP = 3
 THIN = 1
 """Half of the width of a line, pixels."""
 LINE = 12
+SHORT = 3
+"""Letters of a value that says nothing without the name of its axis."""
+SAID = frozenset({"cca", "queue", "scheme"})
+"""Axes whose values say what they are."""
 FAR = 16
+"""Pixels from a mark to its name from which a line joins them."""
 RINGS = 12
 """Places of a label that are tried: so many lines above and below its mark."""
 NEAR_RINGS = 3
 """The same for a label that must be near its mark."""
-"""Pixels from a mark to its name from which a line joins them."""
 
 
 def order(ranking: pl.DataFrame) -> list[str]:
@@ -42,12 +46,12 @@ def colours(names: list[str]) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Looks:
-    """Colour and shape of each contender. No two contenders have the same of both, up to 64 contenders.
+    """Colour and shape of each contender. No two of 25 contenders have the same colour.
 
     Attributes:
         names: The contenders, the best first.
         colours: Their colours.
-        shapes: Their shapes: another one for each round through the palette.
+        shapes: Their shapes: another one for every eight contenders.
         dashes: The dashes of their lines, likewise.
     """
 
@@ -77,26 +81,33 @@ class Looks:
         return vl.field("contender:N", scale=options(domain=self.names, range=values), legend=shown)
 
 
-_DASHES = ([1, 0], [5, 3], [2, 2], [8, 3, 2, 3], [1, 3], [10, 4], [6, 2, 2, 2, 2, 2], [3, 6])
-
-
 def looks(names: list[str]) -> Looks:
     """The colours and shapes of contenders, the same in every figure of a ranking."""
     if len(names) <= len(palette.PALETTE):
         tints = list(palette.assign(names).values())
-        return Looks(names, tints, list(palette.SHAPES[: len(names)]), [_DASHES[0]] * len(names))
+        return Looks(names, tints, list(palette.SHAPES[: len(names)]), palette.dashes(len(names)))
     rounds = [index // len(palette.PALETTE) for index in range(len(names))]
     return Looks(
         names,
         list(palette.in_order(names).values()),
         [palette.SHAPES[turn % len(palette.SHAPES)] for turn in rounds],
-        [_DASHES[turn % len(_DASHES)] for turn in rounds],
+        palette.dashes(len(names)),
     )
 
 
 def place(point: str) -> str:
-    """The values of a point without the names of its axes: `static, um` for `channel=static, rlc=um`."""
-    return ", ".join(part.partition("=")[2] or part for part in point.split(", "))
+    """The values of a point: `static, loss 0.02` for `channel=static, loss=0.02`.
+
+    Numbers and short values, such as `on`, have the name of their axis.
+    """
+    pairs = (part.partition("=") for part in point.split(", "))
+    return ", ".join(
+        f"{name} {value}" if value and _needs_name(name, value) else value or name for name, _, value in pairs
+    )
+
+
+def _needs_name(axis: str, value: str) -> bool:
+    return axis not in SAID and (value[0].isdigit() or len(value) <= SHORT)
 
 
 def stems(ranking: pl.DataFrame) -> list[str]:

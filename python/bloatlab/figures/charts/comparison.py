@@ -115,7 +115,8 @@ def _panel(
             )
         )
     if numeric:
-        layers.append(parts.drawn(data, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour))
+        dash = vl.field("series:N", scale=options(domain=names, range=palette.dashes(len(names))), legend=None)
+        layers.append(parts.drawn(data, "line", strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash))
     layers.append(
         parts.drawn(data, "point", filled=True, size=50, opacity=1).encode(
             x=x, y=y, color=colour, shape=shape, tooltip=tip

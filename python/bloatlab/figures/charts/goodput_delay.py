@@ -42,6 +42,13 @@ def stairs(front: pl.DataFrame) -> list[contenders.Box]:
     ]  # fmt: skip
 
 
+def _note(tables: network.Tables) -> str:
+    found = axes_of(tables)
+    titles = [str(contenders.of(tables, name)["title"][0]) for name in found or ()]
+    plain = ["queueing delay p95", "goodput"]
+    return f"The axes are {' and '.join(titles)}." if titles and titles != plain else ""
+
+
 @as_figure(
     title="Goodput against delay",
     caption="Better is up and to the right. Filled marks, joined by the dashed line, are the Pareto front: no other "
@@ -49,6 +56,7 @@ def stairs(front: pl.DataFrame) -> list[contenders.Box]:
     needs=("ranking",),
     when=lambda tables: axes_of(tables) is not None,
     of_runs=True,
+    note=_note,
 )
 def goodput_delay(tables: network.Tables, *, width: int) -> Any:
     """One mark per contender; filled marks and the line are the Pareto front. Better is up and to the right.
@@ -91,7 +99,8 @@ def goodput_delay(tables: network.Tables, *, width: int) -> Any:
         vl.field("x:Q", title=x["axis"]["title"]),
         vl.field("y:Q", title=y["axis"]["title"]),
     ]
-    front = prepare.values(both.filter("front").sort("x"))
+    best = both.filter("front").sort("x")
+    front = prepare.values(best)
     kept = prepare.values(both.filter("front"))
     beaten = prepare.values(both.filter(~pl.col("front")))
     return themed(

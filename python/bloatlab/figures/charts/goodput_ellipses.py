@@ -43,7 +43,8 @@ def _note(tables: network.Tables) -> str:
 @as_figure(
     title="Goodput against queueing delay, flow by flow",
     caption="The dot is the mean over the long flows and replications. The ellipse shows one standard deviation "
-    "around it and needs three values. Better is up and to the right (RFC 7928 section 2.7).",
+    "around it and needs three values. Better is up and to the right (RFC 7928 section 2.7). "
+    "A name without room is only in the legend.",
     needs=("ranking", "contenders", "metrics"),
     when=lambda tables: not samples(tables).is_empty(),
     of_runs=True,
@@ -96,7 +97,9 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int, columns
         axis=options(title="goodput of a flow (Mbit/s)", tickCount=6, minExtent=parts.EXTENT),
     )
     looks = contenders.looks(names)
-    colour = looks.colour(columns=columns)
+    # The dashes of the outlines are not those of the marks.
+    legend = {"columns": columns, "symbolStrokeWidth": 0}
+    colour = looks.colour(**legend)
     layers = []
     if outlines:
         layers.append(
@@ -106,11 +109,11 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int, columns
         )
     layers += [
         parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(
-            x=x, y=y, color=colour, shape=looks.shape(columns=columns), tooltip=_tip()
+            x=x, y=y, color=colour, shape=looks.shape(**legend), tooltip=_tip()
         ),
-        *contenders.named(means, across, down, x, y),
+        *contenders.named(means, across, down, x, y, every=False),
     ]
-    title = options(text=point) if point else vl.UNSET
+    title = options(text=contenders.place(point)) if point else vl.UNSET
     return vl.layer(*layers, width=width, height=HEIGHT, title=title)
 
 

@@ -11,6 +11,8 @@ from bloatlab.figures.theme import options, themed
 
 ROW = 22
 NAMES = 90
+"""Least room for the names of the contenders, pixels."""
+MOST = 150
 """Width of the contenders' names, pixels."""
 HEADS = 180
 """Largest height of the vertical names of the columns, pixels."""
@@ -61,6 +63,10 @@ def places(tables: network.Tables, *, width: int) -> Any:
 def _places(ranking: pl.DataFrame, width: int) -> Any:
     names = contenders.order(ranking)
     experiments = ranking["title"].unique(maintain_order=True).to_list()
+    room = min(MOST, max(NAMES, round(contenders.LETTER * max(map(len, names))) + 6))
+    wide = width - room - 30
+    # Heads that fit beside each other need not be turned.
+    flat = len(experiments) * (contenders.LETTER * max(map(len, experiments)) + 10) < wide
     style = "{:.0f}" if width < NARROW else "{:.3g}"
     shown = ranking.drop_nulls("rank").select(
         "contender", "title", "rank",
@@ -72,17 +78,18 @@ def _places(ranking: pl.DataFrame, width: int) -> Any:
     x = vl.field(
         "title:N", sort=experiments, scale=options(domain=experiments),
         axis=options(
-            title=None, orient="top", labelAngle=-90, labelLimit=HEADS, labelPadding=6, labelAlign="left",
+            title=None, orient="top", labelAngle=0 if flat else -90, labelLimit=HEADS, labelPadding=6,
+            labelAlign="center" if flat else "left",
             ticks=False, domain=False,
         ),
     )  # fmt: skip
     y = vl.field(
         "contender:N", sort=names, scale=options(domain=names),
-        axis=options(title=None, labelLimit=NAMES, minExtent=NAMES, ticks=False, domain=False),
+        axis=options(title=None, labelLimit=room, minExtent=room, ticks=False, domain=False),
     )  # fmt: skip
     shade = vl.field("rank:Q", scale=options(domain=[1, max(2, len(names))], range=["#dcebf7", "#123a63"]), legend=None)
     cells = parts.drawn(data, "rect").encode(x=x, y=y, color=shade)
     numbers = parts.drawn(data, "text", fontSize=11, baseline="middle").encode(
         x=x, y=y, text="text:N", color=parts.on_shade()
     )
-    return themed(vl.layer(cells, numbers, width=width - NAMES - 30, height=ROW * len(names)))
+    return themed(vl.layer(cells, numbers, width=wide, height=ROW * len(names)))
