@@ -132,7 +132,7 @@ def test_small_differences_are_not_called_best_and_worst() -> None:
     assert contrast(queues(a=(20, 1), b=(20.9, 1)).by("queue"), DELAY) == [
         "The delay hardly differs: 20 ms with a to 20.9 ms with b."
     ]
-    assert "shortest with a" in contrast(queues(a=(20, 1), b=(21.2, 1)).by("queue"), DELAY)[0]
+    assert "shorter with a" in contrast(queues(a=(20, 1), b=(21.2, 1)).by("queue"), DELAY)[0]
 
 
 def test_a_single_group_is_stated() -> None:
@@ -162,7 +162,7 @@ def test_only_points_that_all_groups_share_count() -> None:
         ({"queue": "b", "rate": "2Mbit/s"}, {"delay": 900}),
     )
     assert contrast(runs.by("queue"), DELAY) == [
-        "At a rate of 1 Mbit/s, the delay is shortest with a (10 ms) and longest with b (20 ms)."
+        "At a rate of 1 Mbit/s, the delay is shorter with a (10 ms) than with b (20 ms)."
     ]
 
 
@@ -376,8 +376,8 @@ def test_loss_is_told_for_each_rate_the_highest_first() -> None:
         for cca, loss, used in (("bbr", 0.02, 0.9), ("reno", 0.02, 0.1), ("bbr", 0.001, 0.9), ("reno", 0.001, 0.5))
     ]
     assert CATALOGUE["loss-resilience"].answer(made(*rows)) == [
-        "The utilization with random loss of 2 % is lowest with reno (10 %) and highest with bbr (90 %).",
-        "The utilization with random loss of 0.1 % is lowest with reno (50 %) and highest with bbr (90 %).",
+        "The utilization with random loss of 2 % is lower with reno (10 %) than with bbr (90 %).",
+        "The utilization with random loss of 0.1 % is lower with reno (50 %) than with bbr (90 %).",
     ]
 
 
@@ -392,9 +392,9 @@ def test_nr_rlc_says_what_the_buffer_costs() -> None:
         for buffer, delay, got in (("10MB", 400, 10), ("100MB", 4000, 6))
     ]
     assert CATALOGUE["nr-rlc"].answer(made(*rows)) == [
-        "The mean delay of the small flow is shortest with a buffer of 10 MB (400 ms) and longest with a buffer of "
+        "The mean delay of the small flow is shorter with a buffer of 10 MB (400 ms) than with a buffer of "
         "100 MB (4,000 ms).",
-        "The share of the small flow's packets that never arrive is lowest with a buffer of 10 MB (0 %) and highest with "
+        "The share of the small flow's packets that never arrive is lower with a buffer of 10 MB (0 %) than with "
         "a buffer of 100 MB (40 %).",
         "Only tail was run, so these runs do not compare queues.",
     ]
@@ -409,10 +409,10 @@ def test_home_router_compares_sizes_without_and_queues_at_the_largest_size() -> 
     runs = made(router(20, "fifo", 20, 300), router(100, "fifo", 100, 900), router(100, "codel", 12, 310))
     found = CATALOGUE["home-router"].answer(runs)
     assert found == [
-        "With fifo, the median RTT of the ping is shortest with a queue of 20 buffers (20 ms) and longest with a queue of 100 "
+        "With fifo, the median RTT of the ping is shorter with a queue of 20 buffers (20 ms) than with a queue of 100 "
         "buffers (100 ms).",
         "The median load time of the page is 300 ms with a queue of 20 buffers and 900 ms with a queue of 100 buffers.",
-        "With a queue of 100 buffers, the median RTT of the ping is shortest with codel (12 ms) and longest with fifo (100 ms).",
+        "With a queue of 100 buffers, the median RTT of the ping is shorter with codel (12 ms) than with fifo (100 ms).",
     ]
 
 
@@ -439,14 +439,14 @@ def test_rfc7928_shares_beside_aggressive_and_unresponsive_flows() -> None:
         for queue, mine in (("fifo", 2.0), ("fq", 5.0))
     ]
     assert CATALOGUE["rfc7928-aggressive"].answer(made(*aggressive)) == [
-        "The share of the NewReno flow is lowest with fifo (20 %) and highest with fq (50 %)."
+        "The share of the NewReno flow is lower with fifo (20 %) than with fq (50 %)."
     ]
     rows = [
         ({"queue": queue, "friendly": friendly}, flows(udp=10 - mine, **({"bulk": mine} if friendly else {})))
         for queue, mine in (("fifo", 0.0), ("fq", 5.0)) for friendly in (0, 1)
     ]  # fmt: skip
     assert CATALOGUE["rfc7928-unresponsive"].answer(made(*rows)) == [
-        "The share of TCP beside the datagrams is lowest with fifo (0 %) and highest with fq (50 %)."
+        "The share of TCP beside the datagrams is lower with fifo (0 %) than with fq (50 %)."
     ]
 
 
@@ -456,9 +456,9 @@ def test_the_survey_reads_its_own_metrics() -> None:
         for queue, qlen, fair, share in (("fifo", 305.0, 51.0, 98.0), ("red", 6.0, 97.0, 60.0))
     ]
     assert CATALOGUE["aqm-survey"].answer(made(*rows)) == [
-        "The mean queue is shortest with red (6 packets) and longest with fifo (305 packets).",
-        "The fairness of all flows by Jain's index is lowest with fifo (0.51) and highest with red (0.97).",
-        "The share of the Reno flows is lowest with red (60 %) and highest with fifo (98 %).",
+        "The mean queue is shorter with red (6 packets) than with fifo (305 packets).",
+        "The fairness of all flows by Jain's index is lower with fifo (0.51) than with red (0.97).",
+        "The share of the Reno flows is lower with red (60 %) than with fifo (98 %).",
     ]
 
 

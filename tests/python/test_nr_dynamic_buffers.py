@@ -167,7 +167,10 @@ def test_winners_are_read_from_the_runs():
             "fq_codel: 5.0 ms, 99 Mbit/s", "fq_codel: 5.0 ms, 99 Mbit/s",
         ),
     )  # fmt: skip
-    assert "Of 2 points, shortest delay: bdp 2, fq_codel 1; highest goodput: tail 2" in found.ours
+    assert (
+        "The delay is shortest with bdp (at 2 of 2 points) and fq_codel (1). The goodput is highest with" in found.ours
+    )
+    assert "Among schemes with 95 % of the highest goodput, the delay is shortest with" in found.ours
 
 
 def test_claims_are_weighed_by_the_runs():
@@ -183,7 +186,7 @@ def test_claims_are_weighed_by_the_runs():
     assert cost.rows[0] == ("bdp_tail", "98 %", "96 %", "static, um")
     assert "1 of 4 schemes keep at least" in cost.ours
     assert "the call has 75 to 110 % of the deep buffer's delay" in found["Sizing alone moves the queue"].ours
-    assert "more than 1.5 times AM's at static (10 against 5 ms)" in found["UM and AM"].ours
+    assert "more than 1.5 times that in AM on the channels static (10 against 5 ms)" in found["UM and AM"].ours
     assert {"A queue in the UPF", "Marks instead of drops"}.isdisjoint(found)
 
 

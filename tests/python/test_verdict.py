@@ -47,6 +47,12 @@ def test_a_run_without_an_rtt_says_so(tables):
     assert "No RTT" in verdict.of_run(tables, metrics.clear()).sentence
 
 
+def test_an_srtt_below_the_base_rtt_is_no_standing_queue(tables):
+    below = pl.when(pl.col("metric") == "mean_est_qdelay_l4").then(-0.2).otherwise("value").alias("value")
+    metrics = tables["metrics"].with_columns(below).with_columns(pl.lit("a").alias("run_id"))
+    assert verdict.of_run(tables, metrics).sentence.startswith("No standing queue: the mean sRTT of ")
+
+
 def test_a_verdict_is_about_one_direction(tmp_path):
     document = {
         "name": "both-ways",

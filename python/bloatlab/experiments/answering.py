@@ -223,6 +223,10 @@ def contrast(groups: Sequence[Group], quantity: Quantity, *beside: Quantity, at:
         return [f"{the} {quantity.name} hardly differs: {span}.", *_beside(low, high, beside)]
     ends = ((quantity.words[0], low), (quantity.words[1], high))
     told = [f"{word} with {_labels(at)} ({_written(at[0], quantity)})" for word, at in ends]
+    if len(groups) == 2:
+        # Of two, one is shorter, not shortest.
+        compared = f"{told[0].replace('est ', 'er ', 1)} than {told[1].partition(' ')[2]}"
+        return [f"{the} {quantity.name} is {compared}.", *_beside(low, high, beside)]
     return [f"{the} {quantity.name} is {' and '.join(told)}.", *_beside(low, high, beside)]
 
 

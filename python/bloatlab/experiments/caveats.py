@@ -23,7 +23,8 @@ def caveats_of(subject: str, contenders: Sequence[str]) -> tuple[str, ...]:
         found = "Here all flows of a run use the same congestion control."
         if yielding := [kind for kind in kinds if kind in YIELDING]:
             found += (
-                f" Beside flows that fill the queue, such as those of cubic, only little is left to {_listed(yielding)}. "
+                f" On a link shared with flows that fill the queue, such as those of cubic, {_listed(yielding)} get"
+                f"{_s(yielding)} only a small share. "
                 "A first place says nothing about a shared link (`bloatlab run coexistence`)."
             )
         return (found,)

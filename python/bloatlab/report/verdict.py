@@ -70,11 +70,12 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame, evidence: Evidence | N
             said += f" {_who(flows)[:1].upper()}{_who(flows)[1:]} {text.with_unit(rate, 'Mbit/s', 4)}."
         return replace(ping, sentence=said, numbers=[*numbers, *ping.numbers])
     measured = _with_srtt(flows, metrics)
-    sentence = f"A standing queue of {text.with_unit(increase, 'ms')}"
+    # A base RTT is an estimate where the link's delay varies, and an sRTT can be shorter.
+    sentence = f"A standing queue of {text.with_unit(increase, 'ms')}" if increase > 0 else "No standing queue"
     if srtt is not None:
         sentence += (
             f": the mean sRTT of {_named(measured)} is {text.with_unit(srtt, 'ms')} "
-            f"over a base RTT of {text.with_unit(srtt - increase, 'ms')}"
+            f"{'over' if increase > 0 else 'with'} a base RTT of {text.with_unit(srtt - increase, 'ms')}"
         )
     sentence += "."
     if rate is not None:

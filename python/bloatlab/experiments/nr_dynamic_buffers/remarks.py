@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from bloatlab.experiments import phrases
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.ranking import Observation
 
@@ -93,14 +94,19 @@ def winners(table: Table) -> Finding | None:
     titles = (
         "shortest delay",
         "highest goodput",
-        f"shortest delay with {NEAR:.0%} of the highest goodput",
+        f"shortest delay with {phrases.percent(NEAR)} of the highest goodput",
         "highest power",
     )
-    tallies = (f"{title}: {_tally([chosen[index] for chosen in best])}" for index, title in enumerate(titles))
+    leads = (
+        "The delay is shortest with",
+        "The goodput is highest with",
+        f"Among schemes with {phrases.percent(NEAR)} of the highest goodput, the delay is shortest with",
+        "The power is highest with",
+    )
+    tallies = (f"{lead} {_tally([chosen[index] for chosen in best])}." for index, lead in enumerate(leads))
     text = (
         "The delay is the call's one-way delay at the 99th percentile; power is goodput divided by this delay. Schemes "
-        f"within one percent count as equal, and the numbers are those of the first. Of {len(rows)} points, "
-        f"{'; '.join(tallies)}."
+        f"within one percent count as equal, and the table has the numbers of the first. {' '.join(tallies)}"
     )
     return Finding("The best scheme at each point", "", text, ("where", *titles), tuple(rows))
 
@@ -157,9 +163,9 @@ def disciplines(table: Table) -> Finding | None:
     )
     if sized:
         text += (
-            f"  Compared with FQ-CoDel in the RLC, the call's delay is shorter at most points with {' and '.join(better)}."
+            f" Compared with FQ-CoDel in the RLC, the call's delay is shorter at most points with {' and '.join(better)}."
             if better
-            else f"  Compared with FQ-CoDel in the RLC, none of {', '.join(sized)} gives a shorter delay at most points."
+            else f" Compared with FQ-CoDel in the RLC, none of {', '.join(sized)} gives a shorter delay at most points."
         )
         text += " Here the RLC takes a packet only when it fills a block, so packets wait in front of the RLC."
     columns = (
@@ -192,8 +198,8 @@ def cost(table: Table) -> Finding | None:
     )
     full = [name for name in order if kept[name][least[name]] >= NEAR]
     text = (
-        f"The claim: short buffers cost no throughput. {len(full)} of {len(rows)} schemes keep at least {NEAR:.0%} of "
-        f"the deep buffer's goodput at every point{_listed(full)}."
+        f"The claim: short buffers cost no throughput. {len(full)} of {len(rows)} schemes keep at least "
+        f"{phrases.percent(NEAR)} of the deep buffer's goodput at every point{_listed(full)}."
     )
     columns = ("scheme", "of the goodput with tail, mean", "least", "where")
     return Finding("What short delays cost", "", text, columns, rows)
@@ -266,7 +272,7 @@ def marking(table: Table) -> Finding | None:
         return None
     text = (
         f"The claim: marks give short delays at full throughput. At {full} of {places} points of these schemes TCP has "
-        f"{NEAR:.0%} of the best goodput."
+        f"{phrases.percent(NEAR)} of the best goodput."
     )
     columns = ("scheme", "RTT p95 (ms)", "over tail's", "of the best goodput, mean", "least", "retransmitted")
     return Finding("Marks instead of drops", "", text, columns, tuple(rows))
@@ -292,10 +298,11 @@ def modes(table: Table) -> Finding | None:
         return None
     text = (
         "Loss and goodput are means over the schemes; the delay is that of the best scheme. AM retransmits what HARQ "
-        "gives up. In UM it is lost, and PDCP's receiver holds back later packets until t-Reordering expires."
+        "gives up. In UM it is lost, and PDCP's receiver holds back later packets until t-Reordering expires. "
     )
     text += (
-        f"No scheme avoids that: the shortest delay in UM is more than {FAR:g} times AM's at {'; '.join(longer)}."
+        f"No scheme avoids that: the shortest delay in UM is more than {FAR:g} times that in AM on the channels "
+        f"{' and '.join(longer)}."
         if longer
         else "Here that makes no great difference to the shortest delay."
     )
@@ -348,4 +355,8 @@ def _spread(values: Mapping[str, float]) -> str:
 def _tally(chosen: Sequence[Sequence[str]]) -> str:
     names = [name for tied in chosen for name in tied]
     counts = sorted(((names.count(name), name) for name in dict.fromkeys(names)), key=lambda pair: -pair[0])
-    return ", ".join(f"{name} {count}" for count, name in counts)
+    told = [
+        f"{name} ({count if index else f'at {count} of {len(chosen)} points'})"
+        for index, (count, name) in enumerate(counts)
+    ]
+    return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))
