@@ -123,12 +123,15 @@ RUNS = "[...document.querySelectorAll('.scroll')].find((of) => of.ariaLabel === 
 ROWS = f"[...{RUNS}.querySelectorAll('tbody tr')]"
 
 
+SEEN = f"{ROWS}.filter((row) => row.offsetParent !== null).length"
+
+
 def test_a_long_table_counts_the_rows_that_it_folds(browser, long_page):
     browser.open(long_page)
-    seen = f"{ROWS}.filter((row) => row.offsetParent !== null).length"
+    seen = SEEN
     assert browser.evaluate(f"{ROWS}.length") == 40
     assert browser.evaluate(seen) == 20
-    assert browser.evaluate(f"{RUNS}.nextElementSibling.textContent") == "20 more rows: show all"
+    assert browser.evaluate(f"{RUNS}.nextElementSibling.innerText") == "20 more rows: show all"
     # Sorted anew, the first twenty are those of the new order.
     browser.evaluate(f"{RUNS}.querySelectorAll('thead button')[1].click()")
     assert browser.evaluate(seen) == 20
@@ -137,10 +140,10 @@ def test_a_long_table_counts_the_rows_that_it_folds(browser, long_page):
     assert browser.evaluate(seen) == 40
 
 
-def test_a_phone_shows_few_rows_of_a_table_whose_rows_are_lists(browser, long_page):
+def test_a_phone_shows_fewer_rows_of_a_table_whose_rows_are_lists(browser, long_page):
     browser.open(long_page, 390)
-    assert browser.evaluate(f"{ROWS}.filter((row) => row.offsetParent !== null).length") == 5
-    assert browser.evaluate(f"{RUNS}.nextElementSibling.textContent") == "35 more rows: show all"
+    assert browser.evaluate(SEEN) == 6
+    assert browser.evaluate(f"{RUNS}.nextElementSibling.innerText") == "34 more rows: show all"
 
 
 def test_code_within_a_cell_stays_in_its_line_on_a_phone(browser, page):
@@ -193,6 +196,35 @@ def test_paper_repeats_headings_as_text_and_breaks_no_word(browser, long_page):
         assert browser.evaluate(f"{names}.every((cell) => getComputedStyle(cell).overflowWrap !== 'anywhere')")
     finally:
         browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_paper_has_what_the_screen_shows_and_says_what_is_folded(browser, long_page):
+    browser.open(long_page)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert browser.evaluate(SEEN) == 20
+        assert browser.evaluate(f"{RUNS}.nextElementSibling.innerText") == "20 more rows are on the page."
+        metrics = "[...document.querySelectorAll('summary')].find((of) => of.textContent.startsWith('Metrics'))"
+        said = "Metrics (not printed: open this part on the page first)"
+        assert browser.evaluate(f"{metrics}.innerText") == said
+        browser.evaluate(f"{metrics}.parentElement.open = true")
+        assert browser.evaluate(f"{metrics}.innerText") == "Metrics"
+    finally:
+        browser.call("Emulation.setEmulatedMedia", media="")
+
+
+def test_no_note_of_a_table_has_backquotes(browser, long_page):
+    browser.open(long_page)
+    notes = "[...document.querySelectorAll('.note')].filter((of) => of.textContent.includes('`'))"
+    assert browser.evaluate(f"{notes}.length") == 0
+
+
+def test_a_link_to_a_folded_part_opens_it(browser, long_page):
+    browser.open(long_page)
+    definition = "document.querySelector('.definitions dt')"
+    assert not browser.evaluate(f"{definition}.closest('details').open")
+    browser.evaluate(f"location.hash = {definition}.id")
+    browser.until(f"{definition}.closest('details').open")
 
 
 @pytest.mark.parametrize("width", [1400, 390])

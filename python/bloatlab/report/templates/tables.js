@@ -1,16 +1,23 @@
 // Sorts tables, shows the first rows of long ones, and says how many columns a narrow window hides. Without this script all rows
-// are shown.
-// On a phone, where each row of a wide table is a list, fewer rows are shown.
-const narrow = window.matchMedia("(max-width: 640px)").matches;
+// are shown. On a phone a row of a wide table is a list (style.css), so fewer are shown.
+const SHOWN = 20;
+const LISTED = 6;
+const phone = window.matchMedia("(max-width: 640px)");
 for (const table of document.querySelectorAll(".scroll > table")) {
   const [scroll, rows] = [table.parentNode, [...table.tBodies[0].rows]];
-  const most = narrow && table.classList.contains("many") ? 5 : 20;
-  if (rows.length > 1.25 * most) {
+  const shown = phone.matches && table.classList.contains("many") ? LISTED : SHOWN;
+  if (rows.length > shown + shown / 4) {
     const button = document.createElement("button");
     button.type = "button";
     button.className = "more";
-    button.textContent = `${rows.length - most} more rows: show all`;
-    table.fold = () => [...table.tBodies[0].rows].forEach((row, place) => { row.hidden = place >= most; });
+    const more = `${rows.length - shown} more rows`;
+    for (const [kind, text] of [["screen", `${more}: show all`], ["paper", `${more} are on the page.`]]) {
+      const part = document.createElement("span");
+      part.className = kind;
+      part.textContent = text;
+      button.append(part);
+    }
+    table.fold = () => [...table.tBodies[0].rows].forEach((row, place) => { row.hidden = place >= shown; });
     table.fold();
     button.addEventListener("click", () => {
       table.fold = undefined;
@@ -57,5 +64,11 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// Paper cannot be unfolded.
-window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => (part.open = true)));
+// A link to a folded part opens it.
+function reveal() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let part = target?.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  if (target?.closest("details")) target.scrollIntoView();
+}
+window.addEventListener("hashchange", reveal);
+reveal();
