@@ -169,10 +169,20 @@ def test_tshark_finds_no_fault(captures: dict[str, list[Path]], name: str) -> No
         ("ecn", "tcp.flags.syn == 1 && tcp.flags.ece == 1 && tcp.flags.cwr == 1"),
         ("dctcp", "ip.dsfield.ecn == 1 || ip.dsfield.ecn == 2"),
         ("pages", "tcp.flags.push == 1 && tcp.len == 200"),
+        ("mixed", "ip.dsfield.dscp == 46 && udp"),
+        ("mixed", "ip.dsfield.dscp == 40 && tcp.len > 0"),
+        ("mixed", "ip.dsfield.dscp == 40 && tcp.len == 0 && tcp.flags.syn == 0"),
+        ("mixed", "ip.dsfield.dscp == 0 && icmp"),
     ],
 )
 def test_tshark_sees_what_the_scenario_has(captures: dict[str, list[Path]], name: str, display: str) -> None:
     assert tshark(captures[name][0], display)
+
+
+def test_tshark_sees_no_class_that_the_scenario_lacks(captures: dict[str, list[Path]]) -> None:
+    for path in captures["mixed"]:
+        assert tshark(path, "ip.dsfield.dscp != 0 && ip.dsfield.dscp != 40 && ip.dsfield.dscp != 46") == [], path.name
+    assert tshark(captures["ecn"][0], "ip.dsfield.dscp != 0") == []
 
 
 def test_tshark_would_find_a_wrong_checksum(captures: dict[str, list[Path]], tmp_path: Path) -> None:

@@ -78,6 +78,8 @@ pub struct PacketEvent {
     pub damaged: bool,
     /// Its ECN code point.
     pub ecn: Ecn,
+    /// Its differentiated services code point, 0 to 63. Data, ACKs and replies leave with that of their flow. A queue that washes clears it.
+    pub dscp: u8,
     /// Bytes of the IP packet; in a queue, with the link layer's header.
     pub size: u32,
     /// The TCP header. Datagrams and echoes use its sequence number and timestamps.

@@ -137,7 +137,8 @@ fn headers(packet: &PacketEvent, identification: u16, handshake: Handshake) -> V
         Protocol::Udp => (17, udp(packet)),
         Protocol::Echo => (1, echo(packet)),
     };
-    let mut ip = vec![0x45, packet.ecn as u8];
+    // RFC 2474 section 3 and RFC 3168 section 5: six bits of code point, then two bits of ECN.
+    let mut ip = vec![0x45, packet.dscp << 2 | packet.ecn as u8];
     ip.extend((packet.size as u16).to_be_bytes());
     ip.extend(identification.to_be_bytes());
     ip.extend([0x40, 0, 64, protocol, 0, 0]);
@@ -281,7 +282,68 @@ fn echo(packet: &PacketEvent) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bloatlab_scenario::Scenario;
+    use bloatlab_sim::{Control, NoPlugins, run};
     use bloatlab_tcp::segment::COUNTERS;
+    use pcap_file::pcap::PcapReader;
+
+    /// IP headers of a capture of one second, at the link named or at the senders.
+    fn captured(dumbbell: &str, flows: &str, link: Option<&str>) -> Vec<[u8; 20]> {
+        let document = format!(
+            r#"{{"duration": "1s", "dumbbell": {{"rate": "5Mbit/s", "rtt": "20ms", {dumbbell}}}, "flows": [{flows}]}}"#
+        );
+        let plan = Scenario::from_json(&document).unwrap().compile().unwrap();
+        let outcome = run(plan.into(), 1, true, &NoPlugins, &Control::default()).unwrap();
+        let mut file = Vec::new();
+        write_pcap(&outcome, link, &mut file).unwrap();
+        let mut reader = PcapReader::new(&file[..]).unwrap();
+        std::iter::from_fn(|| {
+            let packet = reader.next_packet()?.unwrap();
+            Some(packet.data[..20].try_into().unwrap())
+        })
+        .collect()
+    }
+
+    /// The second byte of the IP headers of packets that carry this protocol and leave a host of data (1) or of answers (2), each value once.
+    fn type_of_service(headers: &[[u8; 20]], protocol: u8, host: u8) -> Vec<u8> {
+        let of = headers.iter().filter(|h| h[9] == protocol && h[13] == host);
+        let mut values: Vec<u8> = of.map(|h| h[1]).collect();
+        values.sort_unstable();
+        values.dedup();
+        values
+    }
+
+    #[test]
+    fn code_point_and_ecn_share_a_byte_in_both_directions() {
+        let flows = r#"{"dscp": "AF41", "tcp": {"ecn": true}}, {"dscp": "EF", "traffic": {"kind": "cbr", "rate": "64kbit/s", "packet": "160B"}},
+            {"dscp": 63, "traffic": "ping"}"#;
+        let queue = r#""queue": {"kind": "codel", "ecn": true, "target": "1ms"}"#;
+        let headers = captured(queue, flows, None);
+        // At the senders: SYN without ECN, data with ECT(0); ACKs are not ECN-capable.
+        assert_eq!(type_of_service(&headers, 6, 1), [34 << 2, 34 << 2 | 0b10]);
+        assert_eq!(type_of_service(&headers, 6, 2), [34 << 2]);
+        assert_eq!(type_of_service(&headers, 17, 1), [46 << 2]);
+        assert_eq!(type_of_service(&headers, 1, 1), [63 << 2]);
+        assert_eq!(type_of_service(&headers, 1, 2), [63 << 2]);
+        // The queue marks data: CE beside the code point.
+        let headers = captured(queue, flows, Some("bottleneck"));
+        assert!(type_of_service(&headers, 6, 1).contains(&(34 << 2 | 0b11)));
+        // The checksum of a header includes the byte.
+        assert!(headers.iter().all(|header| checksum(0, header) == 0));
+    }
+
+    #[test]
+    fn a_washed_code_point_is_cleared_behind_the_queue() {
+        for (wash, behind) in [(false, 46 << 2), (true, 0)] {
+            let queue = format!(r#""queue": {{"kind": "cake", "wash": {wash}}}"#);
+            let headers = captured(&queue, r#"{"dscp": "EF"}"#, Some("bottleneck"));
+            assert_eq!(type_of_service(&headers, 6, 1), [behind]);
+            // The ACK has the code point of the flow, not that of the data.
+            let headers = captured(&queue, r#"{"dscp": "EF"}"#, None);
+            assert_eq!(type_of_service(&headers, 6, 1), [46 << 2]);
+            assert_eq!(type_of_service(&headers, 6, 2), [46 << 2]);
+        }
+    }
 
     #[test]
     fn checksum_matches_rfc_1071() {

@@ -211,6 +211,10 @@ fn packets(outcome: &Outcome) -> Result<RecordBatch, ArrowError> {
                 log.iter().map(|e| e.ecn as u8),
             )),
         ),
+        (
+            "dscp",
+            Arc::new(UInt8Array::from_iter_values(log.iter().map(|e| e.dscp))),
+        ),
     ])
 }
 
@@ -350,6 +354,8 @@ mod tests {
         assert_eq!(tables["flows"].num_rows(), 1);
         assert_eq!(tables["probes"].num_rows(), 1);
         assert!(tables["packets"].num_rows() > 1000);
+        let told = "time_ns event box flow direction seq ack length size flags ecn dscp";
+        assert_eq!(columns("packets").join(" "), told);
         let by = metrics_by_entity(
             &outcome.link_metrics,
             outcome.links.iter().map(|l| l.name.as_str()),

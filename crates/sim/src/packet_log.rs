@@ -110,6 +110,7 @@ impl PacketLog {
             protocol: packet.protocol(),
             damaged: packet.is_damaged(),
             ecn: packet.ecn(),
+            dscp: packet.dscp(),
             size: packet.length(),
             segment,
         });
