@@ -349,9 +349,10 @@ def test_a_gzip_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         untrusted.read(Path("bomb.gz"))
 
 
-def reimported(scenario: str, form: str, directory: Path) -> tuple[bl.Result, bl.Result]:
+def reimported(scenario: str | dict[str, Any], form: str, directory: Path) -> tuple[bl.Result, bl.Result]:
     """A simulated run, and the run that its file of another tool gives."""
-    run = bl.run(tomllib.loads(scenario), out=directory / "sim")
+    document = tomllib.loads(scenario) if isinstance(scenario, str) else scenario
+    run = bl.run(document, out=directory / "sim")
     path = directory / f"x{FORMATS[form].ending}"
     path.write_bytes(FORMATS[form].write(measurement(Store(directory / "sim"), run.run_id, exact=FORMATS[form].exact)))
     (found,) = importing.store([path], directory / "imported")
@@ -405,8 +406,12 @@ def test_a_ping_without_load_has_no_grade(tmp_path: Path) -> None:
     assert first.startswith("The mean RTT of the ping is ")
 
 
-def test_means_of_an_import_agree_with_the_run_if_its_flows_last_to_the_end(tmp_path: Path) -> None:
-    run, again = reimported(to_the_end(), "flent", tmp_path)
+@pytest.mark.parametrize("stop", [None, "12s"])
+def test_means_of_an_import_agree_with_the_run(tmp_path: Path, stop: str | None) -> None:
+    scenario = tomllib.loads(to_the_end())
+    for flow in scenario["flows"][:2]:
+        flow |= {} if stop is None else {"stop": stop}
+    run, again = reimported(scenario, "flent", tmp_path)
     means, others = ([of["mean_srtt_l4"] for of in each.flow_metrics.values()] for each in (run, again))
     assert len(means) == 3
     assert sorted(others) == pytest.approx(sorted(means), rel=0.02)

@@ -188,7 +188,7 @@ def test_metrics_explain_themselves(single, monkeypatch):
     monkeypatch.setattr("bloatlab.report.page.definitions", lambda: definitions() | {name: metric})
     html, page = page_of(single)
     titles = {head.get("title") for head in page.of("th")}
-    assert "mean over time of the smoothed RTT (RFC 6298)" in titles
+    assert "mean over the lifetime of the smoothed RTT, from its first sample on (RFC 6298)" in titles
     assert "def-flow-mean_srtt_l4" in page.ids
     assert "window &lt; in" not in html
     assert "mean of segments &lt; window &amp; in flight" in html

@@ -81,7 +81,7 @@ metrics! {
         F_MEAN_DELIVERY_RATE_L4 = "mean_delivery_rate_l4", "Mbit/s", Higher,
             "mean over ACKs of the sender's delivery-rate samples", "draft-cheng-iccrg-delivery-rate-estimation";
         F_MEAN_SRTT_L4 = "mean_srtt_l4", "ms", Lower,
-            "mean over time of the smoothed RTT", "RFC 6298";
+            "mean over the lifetime of the smoothed RTT, from its first sample on", "RFC 6298";
         F_MEAN_EST_QDELAY_L4 = "mean_est_qdelay_l4", "ms", Lower,
             "mean_srtt_l4 - two-way propagation delay", "CCPerf";
         F_MIN_RTT_L4 = "min_rtt_l4", "ms", None,
@@ -95,11 +95,11 @@ metrics! {
         F_MAX_RTT_L4 = "max_rtt_l4", "ms", Lower,
             "largest RTT sample", "RFC 6298";
         F_MEAN_CWND_L4 = "mean_cwnd_l4", "segments", None,
-            "mean over time of the congestion window / MSS", "RFC 5681";
+            "mean over the lifetime of the congestion window / MSS", "RFC 5681";
         F_MEAN_IN_FLIGHT_L4 = "mean_in_flight_l4", "segments", None,
-            "mean over time of bytes sent, neither delivered nor judged lost / MSS", "RFC 6675";
+            "mean over the lifetime of bytes sent, neither delivered nor judged lost / MSS", "RFC 6675";
         F_COV_IN_FLIGHT_L4 = "cov_in_flight_l4", "", Lower,
-            "standard deviation over time of the bytes in flight / their mean", "CCPerf";
+            "standard deviation over the lifetime of the bytes in flight / their mean", "CCPerf";
         F_COV_THROUGHPUT_L4 = "cov_throughput_l4", "", Lower,
             "standard deviation / mean of the throughput per sample interval", "CCPerf";
         F_FLOW_COMPLETION_TIME_L4 = "flow_completion_time_l4", "s", Lower,

@@ -66,11 +66,12 @@ impl Engine<'_> {
             // The timeline has set another instant since.
             return;
         }
-        // What arrives later does not count towards the throughput of the flow.
+        let now = self.now();
         match &mut self.flows[index] {
             Flow::Tcp(flow) => flow.stop(&mut self.network, index),
             Flow::Outside(flow) => {
-                flow.stats.by_stop = Some((flow.totals().arrived, flow.stats.delivered));
+                let arrived = flow.totals().arrived;
+                flow.stats.stop(now, flow.completed_at, arrived);
                 if !flow.application.completes_after_stop() {
                     self.order(Order::Stop { flow: index });
                 }

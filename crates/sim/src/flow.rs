@@ -1,7 +1,7 @@
 //! The flows, and TCP connections with their application.
 
 use bloatlab_aqm::Packet as _;
-use bloatlab_outcome::{Protocol, TimeMean};
+use bloatlab_outcome::Protocol;
 use bloatlab_tcp::{Endpoint, SenderStats};
 use bloatlab_units::{NEVER, Nanos, float};
 
@@ -171,7 +171,9 @@ impl TcpFlow {
 
     /// The application stops.
     pub fn stop(&mut self, network: &mut Network, index: usize) {
-        self.stats.by_stop = Some((self.arrived(), self.stats.delivered));
+        let arrived = self.arrived();
+        self.stats
+            .stop(network.schedule.now, self.completed_at, arrived);
         if !self.application.completes_after_stop() {
             self.pending = 0;
             self.ends[0].discard_unsent();
@@ -234,15 +236,15 @@ impl TcpFlow {
     /// Updates the averages over time.
     #[inline(always)]
     pub fn observe(&mut self, now: Nanos) {
+        let state = self.averaged_state();
+        self.stats.averages.set(now, state);
+    }
+
+    /// Bytes in flight, congestion window in bytes, and smoothed RTT in ns.
+    #[inline(always)]
+    fn averaged_state(&self) -> [u64; 3] {
         let sender = &self.ends[0].sender;
-        let stats = &mut self.stats;
-        stats.in_flight.set(now, sender.in_flight());
-        stats.cwnd.set(now, sender.window.cwnd);
-        if stats.srtt.value() > 0 {
-            stats.srtt.set(now, sender.rtt.srtt);
-        } else if sender.rtt.srtt > 0 {
-            stats.srtt = TimeMean::start(now, sender.rtt.srtt);
-        }
+        [sender.in_flight(), sender.window.cwnd, sender.rtt.srtt]
     }
 
     /// Updates the inter-departure times for `segments` data segments that leave this end together.
@@ -279,9 +281,9 @@ impl TcpFlow {
 
     /// Resets the counters: the flow begins, or the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
-        let sender = &self.ends[0].sender;
-        let state = [sender.in_flight(), sender.window.cwnd, sender.rtt.srtt];
-        self.stats = self.stats.restart(now, &self.totals(), state);
+        self.stats = self
+            .stats
+            .restart(now, &self.totals(), self.averaged_state());
     }
 
     /// The state of the sender.

@@ -3,6 +3,7 @@
 mod accounting;
 mod application;
 mod applications;
+mod averages;
 mod bearer;
 mod build;
 mod build_cell;

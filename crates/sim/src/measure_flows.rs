@@ -182,10 +182,13 @@ impl Engine<'_> {
         let sent = since(&totals.sent, &stats.base);
         let base_rtt = self.plan.flows[index].base_rtt as f64;
         let rate = self.bottleneck(&self.plan.flows[index]);
-        let (arrived, delivered) = stats.by_stop.unwrap_or((totals.arrived, stats.delivered));
+        let (arrived, delivered, averages) = match &stats.by_stop {
+            Some(then) => (then.arrived, then.delivered, &then.averages),
+            None => (totals.arrived, stats.delivered, &stats.averages),
+        };
         let throughput = mbps((arrived - stats.arrived_base) as f64, lifetime);
         let known = |value: Option<f64>| value.filter(|_| totals.knows_sender);
-        let srtt = known(stats.srtt.mean());
+        let srtt = known(averages.srtt());
         sheet.put(rank, F_MEAN_THROUGHPUT_L4, throughput);
         sheet.put(rank, F_MEAN_THROUGHPUT_L7, mbps(delivered as f64, lifetime));
         sheet.put(
@@ -216,14 +219,14 @@ impl Engine<'_> {
         sheet.put(
             rank,
             F_MEAN_CWND_L4,
-            known(stats.cwnd.mean()).map(|v| v / totals.mss),
+            known(averages.cwnd.mean()).map(|v| v / totals.mss),
         );
         sheet.put(
             rank,
             F_MEAN_IN_FLIGHT_L4,
-            known(stats.in_flight.mean()).map(|v| v / totals.mss),
+            known(averages.in_flight.mean()).map(|v| v / totals.mss),
         );
-        sheet.put(rank, F_COV_IN_FLIGHT_L4, known(stats.in_flight.cov()));
+        sheet.put(rank, F_COV_IN_FLIGHT_L4, known(averages.in_flight.cov()));
         put_samples(sheet, rank, &stats.samples);
         sheet.put(rank, F_FLOW_COMPLETION_TIME_L4, lifetime as f64 * 1e-9);
         if totals.first_read_at != NEVER {
@@ -258,7 +261,7 @@ impl Engine<'_> {
             sheet.put(rank, F_TOTAL_UNDONE_REDUCTIONS_L4, sent.undone as f64);
         }
         let wire = (totals.mss + f64::from(bloatlab_tcp::segment::HEADER)) / totals.mss;
-        let on_wire = known(stats.in_flight.mean()).map(|v| v * wire * 8e9 / base_rtt);
+        let on_wire = known(averages.in_flight.mean()).map(|v| v * wire * 8e9 / base_rtt);
         sheet.put(rank, F_MEAN_UTILIZATION_BDP_L4, on_wire.map(|v| v / rate));
         sheet.put(
             rank,

@@ -138,15 +138,9 @@ impl OutsideTcp {
         if self.stats.since > at {
             return;
         }
-        let [in_flight, cwnd, srtt] = self.in_bytes();
+        let averaged = self.averaged_state();
         let stats = &mut self.stats;
-        stats.in_flight.set(at, in_flight);
-        stats.cwnd.set(at, cwnd);
-        if stats.srtt.value() > 0 {
-            stats.srtt.set(at, srtt);
-        } else if srtt > 0 {
-            stats.srtt = bloatlab_outcome::TimeMean::start(at, srtt);
-        }
+        stats.averages.set(at, averaged);
         if state.delivery_rate > 0 {
             // Bytes per ns, as the engine's own senders count.
             stats.rate_sum += state.delivery_rate as f64 * 1e-9;
@@ -155,7 +149,7 @@ impl OutsideTcp {
     }
 
     /// Bytes in flight, congestion window in bytes, and smoothed RTT in ns.
-    fn in_bytes(&self) -> [u64; 3] {
+    fn averaged_state(&self) -> [u64; 3] {
         let bytes = |segments: u32| u64::from(segments) * self.mss as u64;
         let state = &self.state;
         [bytes(state.in_flight), bytes(state.cwnd), state.srtt]
@@ -163,7 +157,9 @@ impl OutsideTcp {
 
     /// Resets the counters: the flow begins, or the warm-up is over.
     pub fn reset(&mut self, now: Nanos) {
-        self.stats = self.stats.restart(now, &self.totals(), self.in_bytes());
+        self.stats = self
+            .stats
+            .restart(now, &self.totals(), self.averaged_state());
     }
 
     /// Goes on with a new connection.

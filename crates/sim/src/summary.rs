@@ -29,7 +29,7 @@ impl Engine<'_> {
             if let Some(stats) = flow.tcp_stats()
                 && stats.since <= end
             {
-                stats.advance(end.min(completed_at));
+                stats.averages.advance(end.min(completed_at));
             }
         }
         let mut outcome = Outcome {

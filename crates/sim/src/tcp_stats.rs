@@ -1,9 +1,10 @@
 //! The counters of a TCP flow, and what its metrics are computed from.
 
-use bloatlab_outcome::{Histogram, TimeMean, TimeSpread, mbps};
+use bloatlab_outcome::{Histogram, mbps};
 use bloatlab_tcp::SenderStats;
 use bloatlab_units::{NEVER, Nanos, float};
 
+use crate::averages::Averages;
 use crate::samples::Samples;
 
 /// Counters of a TCP flow since the warm-up.
@@ -15,12 +16,10 @@ pub(crate) struct TcpStats {
     pub delivered: u64,
     /// `arrived()` when counting began.
     pub arrived_base: u64,
-    /// `arrived()` and `delivered` when the flow stopped, if it stopped before the end.
-    pub by_stop: Option<(u64, u64)>,
+    /// Set when the flow stops, if it stops before the end.
+    pub by_stop: Option<Box<ByStop>>,
     pub delay_sum: f64,
-    pub in_flight: TimeSpread,
-    pub cwnd: TimeMean,
-    pub srtt: TimeMean,
+    pub averages: Averages,
     pub rtt: Histogram,
     pub rate_sum: f64,
     pub rates: u64,
@@ -86,16 +85,14 @@ impl TcpStats {
     }
 
     /// Counters that start at `now`, when the flow began or the warm-up ended.
-    pub fn restart(&self, now: Nanos, totals: &Totals, [in_flight, cwnd, srtt]: [u64; 3]) -> Self {
+    pub fn restart(&self, now: Nanos, totals: &Totals, state: [u64; 3]) -> Self {
         Self {
             since: now,
             base: totals.sent,
             arrived_base: totals.arrived,
             waits_base: totals.waits,
             written_base: totals.written,
-            in_flight: TimeSpread::start(now, in_flight),
-            cwnd: TimeMean::start(now, cwnd),
-            srtt: TimeMean::start(now, srtt),
+            averages: Averages::start(now, state),
             last_departure: NEVER,
             samples: Samples {
                 // The current sampling interval continues.
@@ -107,12 +104,26 @@ impl TcpStats {
         }
     }
 
-    /// Includes the time up to now in the averages.
-    pub fn advance(&mut self, now: Nanos) {
-        self.in_flight.advance(now);
-        self.cwnd.advance(now);
-        self.srtt.advance(now);
+    /// The application stops. What arrives later does not count towards the throughput of the flow, and the later state of its sender does not count
+    /// in the averages. `completed_at` is when the transfer was complete, if that is earlier.
+    pub fn stop(&mut self, now: Nanos, completed_at: Nanos, arrived: u64) {
+        self.averages.advance(now.min(completed_at));
+        self.by_stop = Some(Box::new(ByStop {
+            arrived,
+            delivered: self.delivered,
+            averages: self.averages,
+        }));
     }
+}
+
+/// Measures of a flow at the instant when it stopped.
+pub(crate) struct ByStop {
+    /// `arrived()` of the flow.
+    pub arrived: u64,
+    /// Bytes that the receiving application had read.
+    pub delivered: u64,
+    /// Averages up to this instant.
+    pub averages: Averages,
 }
 
 /// What the metrics of a TCP connection are computed from, besides its statistics.

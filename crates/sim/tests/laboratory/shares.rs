@@ -151,6 +151,34 @@ fn flows_of_different_lifetimes_are_added_over_one_time() {
     assert!(network(&outcome, "agg_throughput").unwrap() < 10.0);
 }
 
+/// The stopped flow leaves a sender behind whose sRTT and window stay and which has nothing in flight. Another flow lasts to the end.
+#[test]
+fn averages_of_a_flow_end_when_it_stops() {
+    let of = |duration: &str, stop: Option<&str>| {
+        let mut first = json!({ "name": "first" });
+        if let Some(stop) = stop {
+            first["stop"] = stop.into();
+        }
+        run(json!({
+            "duration": duration, "warmup": "1s",
+            "dumbbell": { "rate": "10Mbit/s", "rtt": "20ms" },
+            "flows": [first, { "name": "second", "start": "2s" }],
+        }))
+    };
+    let (stopped, ended) = (of("20s", Some("5s")), of("5s", None));
+    for metric in [
+        "mean_srtt_l4",
+        "mean_est_qdelay_l4",
+        "mean_cwnd_l4",
+        "mean_in_flight_l4",
+        "cov_in_flight_l4",
+        "mean_throughput_l4",
+    ] {
+        let of_stopped = flow(&stopped, "first", metric);
+        near(Some(of_stopped), flow(&ended, "first", metric));
+    }
+}
+
 /// CoDel drops much of the queue of the warm-up after it, when little else arrives.
 #[test]
 fn packets_that_arrived_before_the_measured_time_are_not_lost_in_it() {
