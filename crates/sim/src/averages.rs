@@ -24,15 +24,15 @@ impl Averages {
     }
 
     /// Sets the state from now on: bytes in flight, congestion window in bytes, and smoothed RTT in ns. The smoothed RTT is averaged from the first
-    /// sample on.
+    /// sample on. A new connection has none (0) at first: until its first sample, that of the connection before it remains.
     #[inline(always)]
     pub fn set(&mut self, now: Nanos, [in_flight, cwnd, srtt]: [u64; 3]) {
         self.in_flight.set(now, in_flight);
         self.cwnd.set(now, cwnd);
-        if self.srtt.value() > 0 {
-            self.srtt.set(now, srtt);
-        } else if srtt > 0 {
+        if self.srtt.value() == 0 {
             self.srtt = TimeMean::start(now, srtt);
+        } else if srtt > 0 {
+            self.srtt.set(now, srtt);
         }
     }
 
@@ -46,5 +46,24 @@ impl Averages {
     /// Mean of the smoothed RTT in ns; None if there was no sample.
     pub fn srtt(&self) -> Option<f64> {
         self.srtt.mean().filter(|&mean| mean > 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smoothed_rtt_is_averaged_over_all_connections_from_the_first_sample_on() {
+        let mut averages = Averages::start(0, [0, 10, 0]);
+        averages.set(5, [0, 10, 0]);
+        averages.advance(8);
+        assert_eq!(averages.srtt(), None);
+        averages.set(10, [0, 10, 100]);
+        // Another connection begins at 20, and has its first sample at 30.
+        averages.set(20, [0, 10, 0]);
+        averages.set(30, [0, 10, 400]);
+        averages.advance(40);
+        assert_eq!(averages.srtt(), Some((100.0 * 20.0 + 400.0 * 10.0) / 30.0));
     }
 }
