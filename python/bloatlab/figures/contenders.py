@@ -1,7 +1,7 @@
 """Shared by figures of a ranking: the order of the contenders, their colours, and labels that do not overlap."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
