@@ -256,7 +256,7 @@ def test_a_suspect_run_is_kept_shown_and_made_again(capsys: pytest.CaptureFixtur
     assert result.flow_metrics["flow_1"]["mean_srtt_l4"] > 20
     assert len(result.flow_series) == 40
     assert "suspect: 3 packets left" in run(capsys, "runs", "r")[1]
-    page = Path(run(capsys, "report", "r")[1].strip()).read_text()
+    page = Path(run(capsys, "report", "r")[1].strip()).read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert "Suspect runs" in page
     assert "3 packets left more than 1 ms late" in page
     assert run(capsys, "compare", "r", "r")[0] == 2
