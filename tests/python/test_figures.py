@@ -115,6 +115,65 @@ def test_the_joint_point_never_exceeds_what_was_carried(three):
     assert 10 < joint["y"] < 16
 
 
+@pytest.fixture
+def both_ways():
+    """Two flows down at 16 Mbit/s, and one up, whose link is the bottleneck."""
+    tables = synthetic.run_tables(("newreno", "cubic", "newreno"), stop=10)
+    links = pl.concat(
+        [
+            tables["links"].with_columns(pl.lit("down").alias("link")),
+            tables["links"].with_columns(pl.lit("up").alias("link"), pl.lit(4.0).alias("rate_mbps")),
+        ]
+    )
+    crossed = pl.Series("links", [["down"], ["down"], ["up"]])
+    flows = tables["flows"].with_columns(crossed, pl.Series("base_rtt_ms", [10.0, 10.0, 15.0]))
+    up = pl.col("flow") == "flow_3"
+    series = tables["flow_series"].with_columns(
+        pl.when(up).then(3.0).otherwise(7.0).alias("throughput_mbps"),
+        pl.when(up).then(5.0).otherwise(50.0).alias("in_flight"),
+        pl.when(up).then(20.0).otherwise(100.0).alias("srtt_ms"),
+    )
+    return {**tables, "links": links, "flows": flows, "flow_series": series}
+
+
+def test_sums_are_over_the_flows_through_the_bottleneck(both_ways):
+    def values(name, column):
+        data = figures.draw(name, both_ways).to_dict()["datasets"].values()
+        return [row[column] for rows in data for row in rows if column in row]
+
+    assert set(values("time_series", "total")) == {3.0}
+    data = figures.draw("operating_point", both_ways).to_dict()["datasets"].values()
+    points = {row["point"]: (row["x"], row["y"]) for rows in data for row in rows if "point" in row}
+    assert points == {"joint mean": (20.0, 3.0), "optimum": (15.0, 4.0)}
+    data = figures.draw("in_flight", both_ways).to_dict()["datasets"].values()
+    [mean, *_] = [row for rows in data for row in rows if row.get("point") == "mean" and "srtt_ms" in row]
+    assert (mean["w"], mean["srtt_ms"]) == (5.0, 20.0)
+    assert "fair share" not in " ".join(values("ecdf", "text"))
+    assert "capacity at up 4 Mbit/s" in values("ecdf", "text")
+
+
+def test_figures_say_which_flows_they_add_up(both_ways, three):
+    for name in ("time_series", "operating_point", "in_flight"):
+        note = registry.find(name).note(both_ways)
+        assert "the 1 flow whose data crosses the bottleneck, up. 2 flows do not cross it." in note
+        assert "bottleneck" not in registry.find(name).note(three)
+
+
+def test_a_flow_through_the_bottleneck_keeps_its_colour(both_ways):
+    drawn = figures.draw("time_series", both_ways).to_dict()
+    [(label, colour)] = network.across(both_ways).groups.colours.items()
+    assert colours(drawn)[label] == colour
+
+
+def test_many_flows_through_the_bottleneck_are_counted_without_the_others(hundred):
+    ways = [["up"] if number < 40 else ["down"] for number in range(100)]
+    links = pl.DataFrame({"link": ["up", "down"], "rate_mbps": [4.0, 16.0]})
+    tables = {**hundred, "links": links, "flows": hundred["flows"].with_columns(pl.Series("links", ways))}
+    assert network.across(tables).groups.flows == 40
+    data = figures.draw("operating_point", tables).to_dict()["datasets"].values()
+    assert [row["y"] for rows in data for row in rows if row.get("point") == "optimum"] == [0.1]
+
+
 def test_a_wide_range_of_delay_gets_a_logarithmic_axis():
     spec = figures.draw("operating_point", synthetic.run_tables(limit=1000, stop=120, rtt=10)).to_dict()
     assert {unit["encoding"]["x"]["scale"]["type"] for unit in units(spec)} == {"log"}

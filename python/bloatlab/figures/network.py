@@ -1,7 +1,7 @@
 """What the tables of a run say about the network, such as the reference lines of figures."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -175,6 +175,12 @@ class Groups:
         """Colours in the order of the legend."""
         return list(self.colours.values())
 
+    def only(self, flows: Collection[str]) -> "Groups":
+        """The groups of these flows, where each flow has a label of its own; colours do not change."""
+        of_flow = self.of_flow.filter(pl.col("flow").is_in(list(flows)))
+        colours = {label: self.colours[label] for label in of_flow["label"].to_list()}
+        return Groups(of_flow, colours, self.grouped, of_flow.height)
+
     def label(self, series: pl.DataFrame) -> pl.DataFrame:
         """Add the column `label` to a table that has `flow`."""
         return series.with_columns(pl.col("flow").cast(pl.String)).join(
@@ -213,6 +219,66 @@ def groups(tables: Tables) -> Groups:
         colours = palette.in_order(labels)
     schema = {"flow": pl.String, "label": pl.String}
     return Groups(pl.DataFrame({"flow": names, "label": labels}, schema=schema), colours, False, len(names))
+
+
+def through(flows: pl.DataFrame, links: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The flows whose data crosses one of the links, and the others. All flows, and no others, if that is not known."""
+    none = flows.clear()
+    if not links or "links" not in flows.columns or flows["links"].null_count():
+        return flows, none
+    crosses = pl.col("links").list.set_intersection(list(links)).list.len() > 0
+    mine = flows.filter(crosses)
+    return (mine, flows.filter(~crosses)) if mine.height else (flows, none)
+
+
+@dataclass(frozen=True)
+class Across:
+    """The flows whose data crosses the bottleneck. Only their throughputs add up to its rate.
+
+    Attributes:
+        tables: The tables with these flows alone.
+        groups: Their names and colours, which are those of `groups` of the whole run.
+        path: The bottleneck, and the base RTT of these flows.
+        others: How many flows of the run do not cross it.
+    """
+
+    tables: Tables
+    groups: Groups
+    path: Path
+    others: int
+
+
+@once
+def across(tables: Tables) -> Across:
+    """The flows whose data crosses the bottleneck; all flows if that is not known."""
+    whole, found = groups(tables), path(tables)
+    mine, others = through(table(tables, "flows"), found.links)
+    if others.is_empty():
+        return Across(tables, whole, found, 0)
+    names = mine["flow"].cast(pl.String).to_list()
+    series = table(tables, "flow_series")
+    kept = {"flows": mine}
+    if "flow" in series.columns:
+        kept["flow_series"] = series.filter(pl.col("flow").cast(pl.String).is_in(names))
+    own = {**tables, **kept}
+    return Across(own, groups(own) if whole.grouped else whole.only(names), path(own), others.height)
+
+
+def across_note(tables: Tables, said: str) -> str:
+    """Says which flows a figure adds up, if the run also has flows that do not cross the bottleneck.
+
+    Args:
+        tables: The tables of the run.
+        said: The beginning of the sentence, such as `The sum is over`.
+    """
+    found = across(tables)
+    if not found.others:
+        return ""
+    mine, others = found.groups.flows, found.others
+    return (
+        f"{said} the {mine} flow{'s' if mine > 1 else ''} whose data crosses the bottleneck, {found.path.link}. "
+        f"{others} flow{'s do' if others > 1 else ' does'} not cross it."
+    )
 
 
 def has_samples(tables: Tables, *columns: str) -> bool:

@@ -1,6 +1,6 @@
 """The verdict of a page in one sentence: the standing queue and the throughput."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -48,7 +48,7 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame, evidence: Evidence | N
     """
     of_links = metrics.filter(pl.col("scope") == "link").rename({"entity": "link"})
     path = network.path({**tables, "link_metrics": of_links})
-    flows, others = _through(network.table(tables, "flows"), path.links)
+    flows, others = network.through(network.table(tables, "flows"), path.links)
     every, metrics = metrics, _of_link(_of_flows(metrics, flows), path.link)
     found = metrics_by_run(metrics)
     row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
@@ -111,16 +111,6 @@ def _of_ping(evidence: Evidence) -> Verdict:
     )
     increase = (f"RTT increase of {ping.name} under load", text.with_unit(loaded.increase_ms, "ms"))
     return Verdict(grade(loaded.increase_ms), sentence, [increase, *numbers])
-
-
-def _through(flows: pl.DataFrame, links: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The flows whose data crosses one of the links, and the others. All flows, and no others, if that is not known."""
-    none = flows.clear()
-    if not links or "links" not in flows.columns or flows["links"].null_count():
-        return flows, none
-    crosses = pl.col("links").list.set_intersection(list(links)).list.len() > 0
-    mine = flows.filter(crosses)
-    return (mine, flows.filter(~crosses)) if mine.height else (flows, none)
 
 
 def _apart(flows: pl.DataFrame, others: pl.DataFrame) -> bool:

@@ -37,8 +37,11 @@ def ecdf(tables: network.Tables, *, width: int) -> Any:
     series = groups.label(network.table(tables, "flow_series"))
     stacked = width < NARROW
     wide = plot_width(width, 1 if stacked else 2)
-    share = path.capacity_mbps / groups.flows if path.capacity_mbps else None
-    shared = "capacity" if groups.flows == 1 else "fair share"
+    across = network.across(tables)
+    share = path.capacity_mbps / across.groups.flows if path.capacity_mbps else None
+    shared = "capacity" if across.groups.flows == 1 else "fair share"
+    if across.others:
+        shared += f" at {path.link}"
     wanted = (
         ("throughput_mbps", "throughput (Mbit/s)", share, shared, "Mbit/s"),
         ("srtt_ms", "sRTT (ms)", path.base_rtt_ms, "base RTT", "ms"),

@@ -15,14 +15,17 @@ HEIGHT = 125
 
 @as_figure(
     title="In flight against the operating point",
-    caption="All flows together. The dashed line is an ideal path. To the right of the star (the bandwidth-delay "
-    "product), more segments in flight only add delay.",
+    caption="All flows through the bottleneck together. The dashed line is an ideal path. To the right of the star (the "
+    "bandwidth-delay product), more segments in flight only add delay.",
     needs=("flow_series",),
     when=lambda tables: network.has_pairs(tables, "srtt_ms", "in_flight"),
     width=HALF,
+    note=lambda tables: network.across_note(tables, "The samples are of"),
 )
 def in_flight(tables: network.Tables, *, width: int) -> Any:
-    """SRTT and throughput of all flows together against segments in flight, with the lines of an ideal path.
+    """SRTT and throughput against segments in flight, with the lines of an ideal path.
+
+    All flows through the bottleneck are added up.
 
     An ideal path delivers `min(C, w / RTT)` with the round-trip time `max(RTT, w / C)`. So to the right of the
     bandwidth-delay product only the delay grows (Kleinrock 1979; Cardwell et al., CACM 60(2), 2017, figure 1).
@@ -34,12 +37,12 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
     Returns:
         The chart.
     """
-    path = network.path(tables)
-    colours = network.groups(tables).range
+    across = network.across(tables)
+    path, colours = across.path, across.groups.range
     # The dots have the colour of the algorithm if there is only one.
     dot = colours[0] if len(colours) == 1 else NEUTRAL
     together = (
-        network.table(tables, "flow_series")
+        network.table(across.tables, "flow_series")
         .drop_nulls("in_flight")
         .group_by("time_s", maintain_order=True)
         .agg(
@@ -61,7 +64,7 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
         x = vl.field(
             "w:Q",
             scale=options(domain=[0, right], nice=False),
-            axis=options(title="in flight, all flows (segments)" if last else None, labels=last, ticks=last),
+            axis=options(title="in flight, sum of the flows (segments)" if last else None, labels=last, ticks=last),
         )
         ideal = _ideal(path, right, column)
         top = 1.12 * (prepare.maximum(together[column], *(row[column] for row in ideal)) or 1.0)

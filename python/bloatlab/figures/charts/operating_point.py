@@ -15,15 +15,21 @@ HEIGHT = 290
 
 
 def _note(tables: network.Tables) -> str:
-    if network.groups(tables).grouped:
-        return "Each dot is the mean of one flow. The star is the fair share, the diamond the mean of the flows."
-    return "Dots are samples."
+    across = network.across(tables)
+    dots = (
+        "Each dot is the mean of one flow. The star is the fair share of the bandwidth at the base RTT, the diamond the mean "
+        "of the flows."
+        if across.groups.grouped
+        else "Dots are samples. The star is the full bandwidth at the base RTT, the diamond the sum of the throughputs at "
+        "the mean sRTT."
+    )
+    return f"{dots} {network.across_note(tables, 'The figure has')}".strip()
 
 
 @as_figure(
     title="Throughput against sRTT",
-    caption="Better is up and to the right. The star is the optimum: the full bandwidth at the base RTT. The diamond "
-    "is the joint mean: the sum of the throughputs at the mean sRTT. Ellipses show one standard deviation.",
+    caption="Better is up and to the right. The star is the optimum, the diamond the joint mean. Ellipses show one "
+    "standard deviation.",
     needs=("flow_series",),
     when=lambda tables: network.has_pairs(tables, "srtt_ms", "throughput_mbps"),
     width=HALF,
@@ -31,6 +37,8 @@ def _note(tables: network.Tables) -> str:
 )
 def operating_point(tables: network.Tables, *, width: int) -> Any:
     """Samples of throughput against sRTT, their covariance ellipses and means, the joint point and the optimum.
+
+    Only flows whose data crosses the bottleneck are drawn.
 
     The delay axis runs from right to left, so that better is up and to the right. The joint point is the sum of the
     flows' throughputs at the mean of their sRTTs. With more than eight flows, a dot is the mean of a flow, the joint
@@ -43,15 +51,16 @@ def operating_point(tables: network.Tables, *, width: int) -> Any:
     Returns:
         The chart.
     """
-    groups, path = network.groups(tables), network.path(tables)
-    series = groups.label(network.table(tables, "flow_series")).select(
+    across = network.across(tables)
+    groups, path = across.groups, across.path
+    series = groups.label(network.table(across.tables, "flow_series")).select(
         "flow", "label", pl.col("srtt_ms").alias("x"), pl.col("throughput_mbps").alias("y")
     )
     series = series.drop_nulls(["x", "y"])
     means = series.group_by("flow", "label", maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
     # A flow that was not active at an instant adds nothing to the sum.
     sums = (
-        network.table(tables, "flow_series")
+        network.table(across.tables, "flow_series")
         .group_by("time_s", maintain_order=True)
         .agg(pl.col("throughput_mbps").sum())
     )

@@ -14,9 +14,8 @@ HEIGHT = 130
 
 def _note(tables: network.Tables) -> str:
     grouped = network.grouping_note(tables)
-    return (
-        f"{grouped} Lines are medians across flows; bands reach from the 5th to the 95th percentile." if grouped else ""
-    )
+    spread = "Lines are medians across flows; bands reach from the 5th to the 95th percentile." if grouped else ""
+    return " ".join(filter(None, [grouped, spread, network.across_note(tables, "The sum is over")]))
 
 
 @as_figure(
@@ -31,7 +30,8 @@ def time_series(tables: network.Tables, *, width: int) -> Any:
     """In flight with cwnd, sRTT and throughput over time, one panel each on the same time axis.
 
     Up to eight flows have a line each. More flows are drawn as one group per congestion control, with the median and
-    the band from the 5th to the 95th percentile across its flows. A further panel has the sum of the throughputs.
+    the band from the 5th to the 95th percentile across its flows. A further panel has the sum of the throughputs of the
+    flows through the bottleneck.
 
     Args:
         tables: `flow_series` and `flows`; `links` gives the reference lines.
@@ -56,7 +56,8 @@ def time_series(tables: network.Tables, *, width: int) -> Any:
         rule = _reference(base, f"base RTT {parts.number(base, 'ms')}", wide, top) if base else []
         panels.append(axis.panel(series, "srtt_ms", "sRTT (ms)", rule))
     if prepare.has_values(series, "throughput_mbps"):
-        panels.extend(_throughput(series, axis, path, network.varying_rate(tables, path.link)))
+        summed = network.table(network.across(tables).tables, "flow_series")
+        panels.extend(_throughput(series, summed, axis, path, network.varying_rate(tables, path.link)))
     last = len(panels) - 1
     return themed(vl.vconcat(*(panel(index == 0, index == last) for index, panel in enumerate(panels)), spacing=10))
 
@@ -166,7 +167,9 @@ def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
     return draw
 
 
-def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path, rate: pl.DataFrame) -> list[Any]:
+def _throughput(
+    series: pl.DataFrame, summed: pl.DataFrame, axis: _Axis, path: network.Path, rate: pl.DataFrame
+) -> list[Any]:
     capacity = path.capacity_mbps
     rules = parts.level(capacity, f"capacity {parts.number(capacity, 'Mbit/s')}", axis.width) if capacity else []
     if not rate.is_empty():
@@ -181,7 +184,7 @@ def _throughput(series: pl.DataFrame, axis: _Axis, path: network.Path, rate: pl.
     if axis.groups.flows == 1:
         return [axis.panel(series, "throughput_mbps", title, rules)]
     total = prepare.thin(
-        series.group_by("time_s", maintain_order=True)
+        summed.group_by("time_s", maintain_order=True)
         .agg(pl.col("throughput_mbps").sum().alias("total"))
         .sort("time_s"),
         "time_s",
