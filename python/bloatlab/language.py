@@ -269,6 +269,27 @@ class Plan:
         return {name: link for name, link in self.links.items() if link.queue_path is not None}
 
     @property
+    def every_flow(self) -> tuple[Flow, ...]:
+        """The flows from the start of the run, and those that the timeline adds."""
+        return (
+            *self.flows,
+            *(new for change in self.timeline for of in change.effects if (new := of.flow) is not None),
+        )
+
+    def across(self, link: str) -> list[str]:
+        """Names of the flows whose data crosses a link.
+
+        The bearers of a cell divide the symbols of their direction. So for a bearer, these are the flows across any bearer
+        in its direction.
+
+        Args:
+            link: Name of the link.
+        """
+        air = self.links[link].air
+        links = {name for name, other in self.links.items() if name == link or (air is not None and other.air == air)}
+        return [flow.name for flow in self.every_flow if not links.isdisjoint(flow.forward)]
+
+    @property
     def replaced_queues(self) -> frozenset[str]:
         """Names of the links whose queue changes during the run."""
         return frozenset(effect.name for change in self.timeline for effect in change.effects if effect.kind == "queue")

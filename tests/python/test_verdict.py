@@ -242,6 +242,27 @@ def test_main_numbers_are_of_the_bottlenecks_direction(tmp_path):
     )
 
 
+def test_the_table_of_runs_the_verdict_and_the_terminal_give_the_same_srtt(tmp_path):
+    document = tomllib.loads(BOTH_WAYS)
+    document["flows"][1] = {"name": "up", "direction": "reverse", "cca": "cubic"}
+    run = bl.run(document, out=tmp_path / "r")
+    store = Store(tmp_path / "r")
+    flows = run.flow_metrics
+    of_long = (flows["down_1"]["mean_srtt_l4"] + flows["down_2"]["mean_srtt_l4"]) / 2
+    # Neither the client that fetches pages nor the flow in the other direction counts.
+    assert of_long != pytest.approx(run.network_metrics["mean_srtt"], rel=0.01)
+    tables = source.stored(store)
+    [row] = sweep.read(tables).frame.to_dicts()
+    assert row["srtt_ms"] == pytest.approx(of_long)
+    assert f"the mean sRTT of 2 cubic flows is {with_unit(of_long, 'ms')}" in (
+        verdict.of_run(source.of_run(store, run.run_id), tables["metrics"]).sentence
+    )
+    found = main_numbers(store.find(run.run_id)["scenario"], store.run_metrics([run.run_id])[run.run_id])
+    assert found.srtt_ms == pytest.approx(of_long)
+    kept = sweep.at_bottlenecks(tables["metrics"], tables["bottlenecks"])
+    assert verdict.waiting(kept) == {run.run_id: pytest.approx(found.standing_ms)}
+
+
 def test_a_sweep_on_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COLUMNS", raising=False)

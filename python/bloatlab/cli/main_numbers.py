@@ -104,7 +104,7 @@ def bottleneck(scenario: str, of_links: Metrics, of_flows: Metrics) -> Bottlenec
         of_flows: Metrics of each flow, whose names are taken if the plan of the scenario is not known.
     """
     planned = _plan(scenario)
-    flows = _flows(planned)
+    flows = planned.every_flow if planned else ()
     data = [flow for flow in flows if flow.traffic != PING]
     crossed = {box for flow in data for box in flow.forward}
     links = [link for name, link in planned.links.items() if name in crossed and link.rate_bps > 0] if planned else []
@@ -116,11 +116,8 @@ def bottleneck(scenario: str, of_links: Metrics, of_flows: Metrics) -> Bottlenec
         (link for link in links if rates[link.name] == slowest),
         key=lambda link: of_links.get(link.name, {}).get("mean_queue_length", 0.0),
     )
-    # The bearers of a cell share the symbols of their direction, so together they are the bottleneck.
-    sharing = {link.name for link in links if link is found or (link.air is not None and link.air == found.air)}
-    lifetimes = {
-        flow.name: (flow.start_ns / 1e9, flow.stop_ns / 1e9) for flow in data if not sharing.isdisjoint(flow.forward)
-    }
+    crossing = planned.across(found.name) if planned else []
+    lifetimes = {flow.name: (flow.start_ns / 1e9, flow.stop_ns / 1e9) for flow in data if flow.name in crossing}
     return Bottleneck(found.name, slowest, lifetimes)
 
 
@@ -136,17 +133,10 @@ def _plan(scenario: str) -> language.Plan | None:
     return language.stored_plan(json.loads(scenario))
 
 
-def _flows(planned: language.Plan | None) -> list[language.Flow]:
-    """The flows of a plan, with those that its timeline starts."""
-    if planned is None:
-        return []
-    late = (effect.flow for change in planned.timeline for effect in change.effects)
-    return [*planned.flows, *(flow for flow in late if flow is not None)]
-
-
 def traffic_of(scenario: str) -> dict[str, str]:
     """The kind of traffic of each flow, such as `greedy` or `ping`."""
-    return {flow.name: flow.traffic for flow in _flows(_plan(scenario))}
+    planned = _plan(scenario)
+    return {flow.name: flow.traffic for flow in planned.every_flow} if planned else {}
 
 
 def _carried(of_flows: Metrics, lifetimes_s: Mapping[str, tuple[float, float]]) -> float | None:

@@ -72,8 +72,8 @@ def of_result(result: Result) -> dict[str, pl.DataFrame]:
 def stored(store: Store) -> dict[str, pl.DataFrame]:
     """Tables of a store over all runs: `runs`, `parameters`, `metrics`, `bottlenecks`, and `given`.
 
-    `bottlenecks` has the `link` that is the bottleneck of a run, if it is known. `given` has the values of sweeps in the
-    order of the user.
+    `bottlenecks` has the `link` that is the bottleneck of a run, if it is known, and the `flows` whose data crosses it.
+    `given` has the values of sweeps in the order of the user.
     """
     runs, metrics = store.runs(), store.metrics()
     return {
@@ -86,7 +86,7 @@ def stored(store: Store) -> dict[str, pl.DataFrame]:
 
 
 def bottlenecks(runs: pl.DataFrame, scenarios: Mapping[int, str], metrics: pl.DataFrame) -> pl.DataFrame:
-    """The bottleneck of each run whose scenario this version accepts: `run_id`, `link`.
+    """The bottleneck of each run whose scenario this version accepts: `run_id`, `link`, and the `flows` whose data crosses it.
 
     Args:
         runs: Rows of `runs` of a store.
@@ -105,8 +105,9 @@ def bottlenecks(runs: pl.DataFrame, scenarios: Mapping[int, str], metrics: pl.Da
             plans[point] = language.stored_plan(scenarios[point])
         plan = plans[point]
         if plan is not None and (link := bottleneck(plan, of_links[run_id])) is not None:
-            found.append((run_id, link))
-    return pl.DataFrame(found, schema=dict.fromkeys(("run_id", "link"), pl.String), orient="row")
+            found.append((run_id, link, plan.across(link)))
+    schema: dict[str, pl.DataType] = {"run_id": pl.String(), "link": pl.String(), "flows": pl.List(pl.String())}
+    return pl.DataFrame(found, schema=schema, orient="row")
 
 
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
@@ -278,7 +279,7 @@ def with_links(flows: pl.DataFrame, scenario: Mapping[str, Any]) -> pl.DataFrame
     if "flow" not in flows.columns:
         return flows
     planned = language.stored_plan(scenario)
-    paths = {flow.name: flow.forward for flow in planned.flows} if planned else {}
+    paths = {flow.name: flow.forward for flow in planned.every_flow} if planned else {}
     crossed = [
         None if planned is None or name not in paths else [box for box in paths[name] if box in planned.links]
         for name in map(str, flows["flow"].to_list())

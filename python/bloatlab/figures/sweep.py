@@ -187,21 +187,20 @@ METRICS = {
 def metrics_by_run(metrics: pl.DataFrame, bottlenecks: pl.DataFrame | None = None) -> pl.DataFrame:
     """`METRICS`, one row per run: sums and means over the flows across the bottleneck, delay and utilization at this link.
 
-    An engine that measures no `network` metrics gives sums and means over all flows.
+    The sRTT is that of the long flows, if a run has any: a client that fetches pages has no RTT between two connections.
 
     Args:
         metrics: Rows of `metrics` of a store.
-        bottlenecks: `run_id`, `link`. For a run that is not there, the largest delay and utilization of any link are taken.
+        bottlenecks: As for `at_bottlenecks`. For a run that is not there, all flows count, and the largest delay and
+            utilization of any link are taken.
     """
     empty = pl.DataFrame(schema={"run_id": pl.String, **dict.fromkeys(METRICS, pl.Float64)})
     if metrics.is_empty():
         return empty
 
     if bottlenecks is not None and bottlenecks.height:
-        known = bottlenecks.select("run_id", pl.col("link").alias("bottleneck"))
-        metrics = metrics.join(known, on="run_id", how="left", maintain_order="left").filter(
-            (pl.col("scope") != "link") | pl.col("bottleneck").is_null() | (pl.col("entity") == pl.col("bottleneck"))
-        )
+        metrics = at_bottlenecks(metrics, bottlenecks)
+    srtt = of_long_flows(metrics).filter(metric="mean_srtt_l4").group_by("run_id").agg(pl.col("value").mean())
 
     def of(scope: str, name: str) -> pl.Expr:
         return pl.col("value").filter((pl.col("scope") == scope) & (pl.col("metric") == name))
@@ -216,7 +215,7 @@ def metrics_by_run(metrics: pl.DataFrame, bottlenecks: pl.DataFrame | None = Non
     def network(name: str, otherwise: pl.Expr) -> pl.Expr:
         return pl.coalesce(of("network", name).first(), otherwise)
 
-    return metrics.group_by("run_id", maintain_order=True).agg(
+    measured = metrics.group_by("run_id", maintain_order=True).agg(
         network("agg_throughput", total("mean_throughput_l4")).alias("throughput_mbps"),
         pl.coalesce(link(r"^(mean_)?utili[sz]ation"), total("mean_utilization_bw_l4")).alias("utilization"),
         network("mean_srtt", of("flow", "mean_srtt_l4").mean()).alias("srtt_ms"),
@@ -225,6 +224,40 @@ def metrics_by_run(metrics: pl.DataFrame, bottlenecks: pl.DataFrame | None = Non
         _ping().alias("ping_p95_ms"),
         network("total_retransmissions", total("total_retransmissions_l4")).alias("retransmissions"),
     )
+    joined = measured.join(srtt, on="run_id", how="left", maintain_order="left")
+    return joined.with_columns(pl.coalesce("value", "srtt_ms").alias("srtt_ms")).drop("value")
+
+
+def at_bottlenecks(metrics: pl.DataFrame, bottlenecks: pl.DataFrame) -> pl.DataFrame:
+    """The metrics without those of other links than the bottleneck, and of flows that do not cross it.
+
+    Args:
+        metrics: Rows of `metrics` of a store.
+        bottlenecks: `run_id`, `link`, and the `flows` that cross it. A run that is not there keeps all of its metrics.
+    """
+    crossing = (
+        bottlenecks.select("run_id", pl.col("flows").alias("entity")).explode("entity").with_columns(crosses=True)
+    )
+    known = bottlenecks.select("run_id", bottleneck="link")
+    of_link, of_flow = pl.col("scope") == "link", pl.col("scope") == "flow"
+    return (
+        metrics.join(known, on="run_id", how="left", maintain_order="left")
+        .join(crossing, on=["run_id", "entity"], how="left", maintain_order="left")
+        .filter(
+            pl.col("bottleneck").is_null()
+            | (of_link & (pl.col("entity") == pl.col("bottleneck")))
+            | (of_flow & pl.col("crosses").fill_null(False))
+            | ~(of_link | of_flow)
+        )
+        .drop("bottleneck", "crosses")
+    )
+
+
+def of_long_flows(metrics: pl.DataFrame) -> pl.DataFrame:
+    """The metrics of flows, without clients that fetch pages: between two connections they have no RTT to average."""
+    clients = metrics.filter(pl.col("scope") == "probe").select("run_id", "entity").unique()
+    of_flows = metrics.filter(pl.col("scope") == "flow")
+    return of_flows.join(clients, on=["run_id", "entity"], how="anti", maintain_order="left")
 
 
 def _ping() -> pl.Expr:

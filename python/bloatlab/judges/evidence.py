@@ -104,12 +104,14 @@ def through_bottleneck(plan: Plan | None, metrics: Metrics) -> list[str] | None:
     """
     if plan is None:
         return None
-    paths = {flow.name: flow.forward for flow in plan.flows}
     names = list(metrics.get("flow_metrics", {}))
-    if any(name not in paths for name in names):
+    if not {flow.name for flow in plan.every_flow}.issuperset(names):
         return None
     link = bottleneck(plan, metrics.get("link_metrics", {}))
-    return None if link is None else [name for name in names if link in paths[name]]
+    if link is None:
+        return None
+    crossing = set(plan.across(link))
+    return [name for name in names if name in crossing]
 
 
 def bottleneck(plan: Plan, of_links: Mapping[str, Mapping[str, float]]) -> str | None:

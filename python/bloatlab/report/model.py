@@ -251,7 +251,7 @@ RUN_COLUMNS = {
     "retransmissions": ("retransmissions", "lower"),
 }
 TERMS = {
-    "srtt_ms": "sRTT: the RTT that the sender smooths (RFC 6298), mean over the flows.",
+    "srtt_ms": "sRTT: the RTT that the sender smooths (RFC 6298), mean over the long flows through the bottleneck.",
     "delay_ms": "Queueing delay: the time in the queue of the bottleneck, mean over its packets. The bottleneck is the slowest "
     "link that data crosses.",
     "delay_p95_ms": "p95: 95 % of the packets wait at most that long.",

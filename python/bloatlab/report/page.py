@@ -155,7 +155,7 @@ def _experiment(
         measured = own["measured"].select("run_id", *measures)
         swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
     columns = model.columns_of(swept.frame, measures, ranked=ranked is not None)
-    queues = verdict.waiting(own["metrics"])
+    queues = verdict.waiting(sweep.at_bottlenecks(own["metrics"], own["bottlenecks"]))
     claims = _claims(store, mine)
     claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)

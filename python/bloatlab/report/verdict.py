@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from bloatlab.figures import network, prepare
-from bloatlab.figures.sweep import Sweep, metrics_by_run
+from bloatlab.figures.sweep import Sweep, metrics_by_run, of_long_flows
 from bloatlab.judges.base import Evidence
 from bloatlab.judges.grade import MEANING, grade
 from bloatlab.report import text
@@ -128,7 +128,7 @@ def _with_srtt(flows: pl.DataFrame, metrics: pl.DataFrame) -> pl.DataFrame:
     """The long flows that measured an sRTT."""
     if "flow" not in flows.columns:
         return flows
-    named = _of_long_flows(metrics).filter(pl.col("metric") == "mean_srtt_l4")["entity"]
+    named = of_long_flows(metrics).filter(pl.col("metric") == "mean_srtt_l4")["entity"]
     return flows.filter(pl.col("flow").cast(pl.String).is_in(named.to_list()))
 
 
@@ -140,13 +140,6 @@ def _of_flows(metrics: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     return metrics.filter((pl.col("scope") != "flow") | pl.col("entity").is_in(names))
 
 
-def _of_long_flows(metrics: pl.DataFrame) -> pl.DataFrame:
-    """The metrics of flows, without clients that fetch pages: between two connections they have no RTT to average."""
-    clients = metrics.filter(pl.col("scope") == "probe").select("run_id", "entity").unique()
-    of_flows = metrics.filter(pl.col("scope") == "flow")
-    return of_flows.join(clients, on=["run_id", "entity"], how="anti", maintain_order="left")
-
-
 def standing_queue(metrics: pl.DataFrame) -> float | None:
     """Mean over long flows of the mean sRTT minus propagation, ms."""
     return _mean_of_flows(metrics, "mean_est_qdelay_l4")
@@ -155,14 +148,14 @@ def standing_queue(metrics: pl.DataFrame) -> float | None:
 def waiting(metrics: pl.DataFrame) -> dict[str, float]:
     """Standing queue of each run in ms. Without an sRTT, the mean sojourn time of its long flows."""
     names = ("mean_est_qdelay_l4", "mean_sojourn_l4")
-    of_flows = _of_long_flows(metrics).filter(pl.col("metric").is_in(names))
+    of_flows = of_long_flows(metrics).filter(pl.col("metric").is_in(names))
     means = [pl.col("value").filter(pl.col("metric") == name).mean().alias(name) for name in names]
     found = of_flows.group_by("run_id", maintain_order=True).agg(means)
     return dict(found.select("run_id", pl.coalesce(names)).drop_nulls().iter_rows())
 
 
 def _mean_of_flows(metrics: pl.DataFrame, name: str) -> float | None:
-    values = _of_long_flows(metrics).filter(pl.col("metric") == name)["value"]
+    values = of_long_flows(metrics).filter(pl.col("metric") == name)["value"]
     return prepare.mean(values) if len(values) else None
 
 

@@ -17,19 +17,18 @@ HEIGHT = 290
 def _note(tables: network.Tables) -> str:
     across = network.across(tables)
     dots = (
-        "Each dot is the mean of one flow. The star is the fair share of the bandwidth at the base RTT, the diamond the mean "
-        "of the flows."
+        "Each dot is the mean of one flow. The star is the optimum: the fair share of the bandwidth at the base RTT. The "
+        "diamond is the joint mean: the mean of the flows."
         if across.groups.grouped
-        else "Dots are samples. The star is the full bandwidth at the base RTT, the diamond the sum of the throughputs at "
-        "the mean sRTT."
+        else "Dots are samples. The star is the optimum: the full bandwidth at the base RTT. The diamond is the joint mean: "
+        "the sum of the throughputs at the mean sRTT."
     )
     return f"{dots} {network.across_note(tables, 'The figure has')}".strip()
 
 
 @as_figure(
     title="Throughput against sRTT",
-    caption="Better is up and to the right. The star is the optimum, the diamond the joint mean. Ellipses show one "
-    "standard deviation.",
+    caption="Better is up and to the right. Ellipses show one standard deviation.",
     needs=("flow_series",),
     when=lambda tables: network.has_pairs(tables, "srtt_ms", "throughput_mbps"),
     width=HALF,
