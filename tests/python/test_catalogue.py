@@ -14,6 +14,7 @@ from bloatlab import cli, language
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, get
 from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.headings import headings
 from bloatlab.experiments.queues import bdp_packets, comparable, with_ecn, with_limit
 from bloatlab.experiments.rfc7928.base import flows_at
 from bloatlab.sweeps import ExperimentSource, plan
@@ -216,3 +217,17 @@ def test_a_page_with_weights_is_not_taken_for_the_one_without(capsys: pytest.Cap
     capsys.readouterr()
     assert cli.command(["report", "results/aqm-comparison", "--weigh", "fun=2"]) == 2
     assert "--weigh fun: is no group of criteria" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", [name for name, one in CATALOGUE.items() if one.measures])
+def test_headings_of_own_metrics_are_words_and_unique(name):
+    experiment = CATALOGUE[name]
+    found = list(headings(experiment, experiment.measures).values())
+    assert not [heading for heading in found if "_" in heading]
+    # The table of runs has a column `grade`.
+    assert len({*found, "grade"}) == len(found) + 1
+    assert set(experiment.measure_titles) >= set(experiment.measures)
+
+
+def test_a_metric_without_a_title_has_its_name_in_words():
+    assert headings(None, {"bulk_share": "%", "runs": ""}) == {"bulk_share": "bulk share (%)", "runs": "runs"}

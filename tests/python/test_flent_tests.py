@@ -127,7 +127,10 @@ def test_a_plain_queue_does_not(capsys):
         "queue=fifo,fq_codel",
     ]
     assert cli.command([*words, "--out", "r"]) == 0
-    assert "up_goodput" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert not re.search(r"up_goodput|qoo_conference", said)
+    for word in ("goodput,", "upload", "Responsiveness"):
+        assert word in said
     store = bl.open("r")
     runs = [store.run(run_id) for run_id in store.runs()["run_id"]]
     (finding,) = get("rrul").answers(runs)
@@ -140,7 +143,7 @@ def test_a_plain_queue_does_not(capsys):
     assert [row[0] for row in finding.rows] == ["queue = fq_codel"] * 4 + ["queue = fifo"] * 4
     page = Path("r/report.html").read_text()
     assert "How much longer does a ping take under load?" in page
-    assert "up_goodput (Mbit/s)" in page
+    assert "goodput, upload (Mbit/s)" in page
 
 
 def test_a_run_without_idle_replies_has_no_answer():

@@ -185,7 +185,7 @@ def test_metrics_explain_themselves(single, monkeypatch):
     name = ("flow", "mean_in_flight_l4")
     formula = "mean of segments < window & in flight"
     metric = replace(definitions()[name], formula=formula)
-    monkeypatch.setattr("bloatlab.report.page.definitions", lambda: definitions() | {name: metric})
+    monkeypatch.setattr("bloatlab.report.page.every_definition", lambda: definitions() | {name: metric})
     html, page = page_of(single)
     titles = {head.get("title") for head in page.of("th")}
     assert "mean over the lifetime of the smoothed RTT, from its first sample on (RFC 6298)" in titles
@@ -294,6 +294,15 @@ def test_made_again_it_is_the_same_page(single):
     assert make_report(single).read_bytes() == first
     assert [path.name for path in single.glob("*.html")] == ["report.html"]
     assert not list(single.glob(".report*"))
+
+
+def test_utilization_is_in_percent(swept):
+    html, _ = page_of(swept)
+    found = [
+        float(value) for value in re.findall(r'data-label="bottleneck utilization \(%\)" data-sort="([^"]+)"', html)
+    ]
+    assert len(found) >= 8
+    assert all(50 < value <= 100 for value in found)
 
 
 def test_runs_that_kept_no_series_and_that_another_engine_made_have_a_page(tmp_path, tables):

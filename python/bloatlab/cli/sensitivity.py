@@ -18,6 +18,7 @@ from bloatlab.cli.target import Target
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.cli.vary import varied
 from bloatlab.errors import ParameterError, StoreError
+from bloatlab.experiments.phrases import interval
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.store.files import write_whole
@@ -128,7 +129,7 @@ def ordered(found: Sensitivity) -> list[sensitivity.Index]:
 def _cell(middle: float | None, half: float | None) -> str:
     if middle is None:
         return "-"
-    return f"{middle:.3g}" if half is None else f"{middle:.3g} ± {half:.2g}"
+    return interval(middle, half, 3)
 
 
 def table_of(made: Design, found: Sequence[Sensitivity]) -> dict[str, Any]:

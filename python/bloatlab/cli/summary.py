@@ -12,6 +12,9 @@ from bloatlab.analysis import order
 from bloatlab.cli.console import number
 from bloatlab.cli.main_numbers import MainNumbers, main_numbers, mean_of
 from bloatlab.cli.tables import Column, FittedTable
+from bloatlab.experiments import CATALOGUE
+from bloatlab.experiments.headings import headings
+from bloatlab.experiments.phrases import interval
 from bloatlab.metrics import definitions
 from bloatlab.store import canonical
 from bloatlab.store.metrics import SINGLE
@@ -27,8 +30,6 @@ MOST_PINGS = 2
 """Pings with columns. Of more pings, the largest value is shown."""
 ESSENTIAL = 5
 """Optional columns up to this number are more important than the half-widths of intervals."""
-SMALLEST = 0.0001
-"""Smallest half-width that is shown."""
 ELSEWHERE = "the page, --json and a wider terminal (COLUMNS=160) show them"
 
 
@@ -180,10 +181,8 @@ Quantity = tuple[Column, Callable[[Point], list[float | None]]]
 def _quantities(points: Sequence[Point]) -> list[Quantity]:
     """The columns of a sweep's table: what the experiment measures itself, the pings, and the bottleneck."""
     first = points[0].runs[0]
-    own = [
-        (Column(f"{measure} ({unit})" if unit else measure, right=True), _own(measure))
-        for measure, unit in first.measures.items()
-    ]
+    named = headings(CATALOGUE.get(first.experiment), first.measures)
+    own = [(Column(heading, right=True), _own(measure)) for measure, heading in named.items()]
     pings = list(dict.fromkeys(name for point in points for numbers in point.numbers for name in numbers.pings_ms))
     found: list[Quantity] = []
     for place, title, optional in ((0, "median", 4), (1, "p95", 0)):
@@ -236,14 +235,7 @@ def _cell(found: Sequence[float | None], *, intervals: bool) -> str:
     from bloatlab.statistics.intervals import summarise
 
     of_values = summarise(values)
-    return number(of_values.mean) + (f" ± {_half_width(of_values.t.half_width)}" if of_values.t else "")
-
-
-def _half_width(value: float) -> str:
-    """Two significant digits, without an exponent."""
-    if 0 < value < SMALLEST:
-        return f"<{SMALLEST}"
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+    return interval(of_values.mean, of_values.t.half_width if of_values.t else None)
 
 
 def text_of(value: Any) -> str:

@@ -10,6 +10,8 @@ from bloatlab.cli.console import number
 from bloatlab.cli.main_numbers import PING, MainNumbers, traffic_of
 from bloatlab.cli.summary import Point
 from bloatlab.errors import StoreError
+from bloatlab.experiments import CATALOGUE
+from bloatlab.experiments.headings import titles
 from bloatlab.store import Store
 from bloatlab.sweeps import PlannedRun
 
@@ -172,9 +174,10 @@ def _compared(points: Sequence[Point]) -> list[tuple[str, str, list[float | None
         ("the throughput", "Mbit/s", lambda of: of.throughput_mbps),
     ]
     found = [(name, unit, [point.mean(read) for point in points]) for name, unit, read in reads]
-    for name, unit in points[0].runs[0].measures.items():
+    first = points[0].runs[0]
+    for name, title in titles(CATALOGUE.get(first.experiment), first.measures).items():
         means = [_mean_of_own(point, name) for point in points]
-        found.append((name, unit, means))
+        found.append((title, first.measures[name], means))
     return found
 
 

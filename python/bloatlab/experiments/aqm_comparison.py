@@ -12,7 +12,7 @@ from bloatlab.experiments.base import Experiment, Metrics
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import SMALLEST, comparable
-from bloatlab.judges import JUDGES, collect, judge
+from bloatlab.judges import JUDGES, TITLES, collect, judge
 
 BUFFER = 4
 """Limit of every queue in bandwidth-delay products: enough for a long delay without active queue management."""
@@ -60,6 +60,7 @@ class AqmComparison(Experiment):
         shared.warmup("10s"),
     )  # fmt: skip
     measures: ClassVar[Mapping[str, str]] = SCORES
+    measure_titles: ClassVar[Mapping[str, str]] = TITLES
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
         *criteria.voip(),

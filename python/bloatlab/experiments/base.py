@@ -116,6 +116,8 @@ class Experiment:
     figures: ClassVar[tuple[str, ...]] = ()
     measures: ClassVar[Mapping[str, str]] = {}
     """Metrics that `measure` computes, and their units."""
+    measure_titles: ClassVar[Mapping[str, str]] = {}
+    """What tables call these metrics, if it is not the name."""
     replications: ClassVar[int] = 1
     """Default number of replications of each point of the experiment's axes."""
     on_linux: ClassVar[Mapping[str, Any]] = {}

@@ -9,6 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 NONE = "–"
+TINY, HUGE = 1e-5, 1e12
+"""From where to where numbers have no exponent."""
+SHORTEST_MS = 0.001
+"""Shortest delay that a sentence states, ms."""
 _SIZED = re.compile(r"([\d.]+(?:e[-+]?\d+)?)(p|B|[kMGT]i?B|[kMGT]?bit/s|[mun]?s)\Z")
 _UNITS = {"p": "packets"}
 # How a value of a parameter is said in a sentence.
@@ -96,7 +100,7 @@ def number(value: float | None, digits: int = 4) -> str:
     if value == 0:
         return "0"
     size = abs(value)
-    if size >= 1e12 or size < 1e-5:
+    if not TINY <= size < HUGE:
         return f"{value:.{digits - 1}e}"
     # Remainders from counting in ns are not shown.
     if abs(value - round(value)) < 1e-9 * size or size >= 10 ** (digits - 1):
@@ -105,13 +109,38 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def interval(mean: float, half: float | None, digits: int = 4) -> str:
+    """A mean with the half-width of its interval, such as `31.1 ± 2.5`, or the mean alone if all values are equal.
+
+    The half-width has two significant digits. The mean has no digit after the last one of the half-width, and the half-width
+    none after the last one of the mean.
+
+    Args:
+        mean: The mean.
+        half: The half-width; `None`: there is none.
+        digits: Largest number of significant digits of the mean.
+    """
+    if not half:
+        return number(mean, digits)
+    if not math.isfinite(half) or (mean and not TINY <= abs(mean) < HUGE):
+        return f"{number(mean, digits)} ± {number(half, 2)}"
+    allowed = [place - math.floor(math.log10(size)) for place, size in ((digits - 1, abs(mean)), (1, half)) if size]
+    decimals = max(0, min(allowed))
+    shown = f"{half:,.{decimals}f}"
+    if not float(shown.replace(",", "")):
+        shown = f"<{10**-decimals:.{decimals}f}"
+    return f"{mean:z,.{decimals}f} ± {shown}"
+
+
 def percent(share: float | None) -> str:
     """A share such as 0.962 as `96.2 %`."""
     return NONE if share is None else f"{number(100 * share, 3)} %"
 
 
 def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
-    """A number with its unit."""
+    """A number with its unit. Nobody can use a delay with more digits than ns, so shorter ones are `<0.001 ms`."""
+    if unit == "ms" and 0 < abs(value or 0.0) < SHORTEST_MS:
+        return f"<{SHORTEST_MS} ms"
     return f"{number(value, digits)} {unit}".rstrip()
 
 

@@ -175,7 +175,7 @@ def axis_of(name: str, values: list[str]) -> Axis:
 # Column, and the title of its panel.
 METRICS = {
     "throughput_mbps": "throughput (Mbit/s)",
-    "utilization": "utilization of the bottleneck",
+    "utilization": "utilization of the bottleneck (%)",
     "srtt_ms": "mean sRTT (ms)",
     "delay_ms": "queueing delay at the bottleneck (ms)",
     "delay_p95_ms": "95th percentile of queueing delay at the bottleneck (ms)",

@@ -5,11 +5,12 @@ Each judge is one file with pure functions. `run.of_run` judges a run from its m
 
 from bloatlab.judges.base import Call, Evidence, Exchanges, Input, Judge, Judgement, LoadedPing, Ping
 from bloatlab.judges.evidence import bottleneck, collect, percentiles, through_bottleneck
-from bloatlab.judges.verdict import JUDGES, MEANINGS, Verdict, judge, line_of
+from bloatlab.judges.verdict import JUDGES, MEANINGS, TITLES, Verdict, judge, line_of
 
 __all__ = [
     "JUDGES",
     "MEANINGS",
+    "TITLES",
     "Call",
     "Evidence",
     "Exchanges",

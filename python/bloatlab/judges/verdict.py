@@ -11,6 +11,8 @@ from bloatlab.judges.base import Evidence, Judge, Judgement, short
 
 JUDGES: tuple[Judge, ...] = (grade.JUDGE, responsiveness.JUDGE, *qoo.JUDGES, voice.JUDGE)
 """Every judge, in the order in which tables show them."""
+TITLES: Mapping[str, str] = {**{judge.name: judge.title for judge in JUDGES}, grade.JUDGE.name: "RTT increase"}
+"""What tables of numbers call each score. The number of the grade is the RTT increase."""
 MEANINGS: Mapping[str, str] = {judge.name: judge.meaning for judge in JUDGES}
 """How to read each score."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bloatlab import language
+from bloatlab.metrics.queue_statistics import MEANINGS, SOURCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,13 @@ def definitions() -> dict[tuple[str, str], Definition]:
     fields = ("scope", "name", "unit", "formula", "source", "better")
     found = [Definition(**{name: row[name] for name in fields}) for row in json.loads(language.metric_definitions())]
     return {(definition.scope, definition.name): definition for definition in found}
+
+
+@cache
+def every_definition() -> dict[tuple[str, str], Definition]:
+    """As `definitions`, with the counters and the state that queue disciplines report."""
+    reported = {("link", name): Definition("link", name, "", what, SOURCE, "none") for name, what in MEANINGS.items()}
+    return {**definitions(), **{key: what for key, what in reported.items() if key not in definitions()}}
 
 
 def units() -> dict[tuple[str, str], str]:

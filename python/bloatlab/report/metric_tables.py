@@ -102,7 +102,7 @@ def _table(scope: str, metrics: pl.DataFrame, definitions: Definitions, prefix: 
     for name, entity, value, unit in metrics.select("metric", "entity", "value", "unit").iter_rows():
         by_metric.setdefault(name, {})[entity] = value
         units.setdefault(name, unit)
-    for name in sorted(by_metric, key=lambda name: (order.get(name, len(order)), name)):
+    for name in sorted(by_metric, key=lambda name: (order.get(name, len(definitions)), name)):
         values, definition = by_metric[name], definitions.get((scope, name))
         better = definition.better if definition else "none"
         cells = (

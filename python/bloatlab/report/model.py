@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bloatlab import language
+from bloatlab.experiments.headings import headings
 from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, MetricTable
 from bloatlab.report.verdict import Verdict
@@ -243,7 +244,7 @@ class RankingView:
 
 RUN_COLUMNS = {
     "throughput_mbps": ("throughput (Mbit/s)", "higher"),
-    "utilization": ("bottleneck utilization", "higher"),
+    "utilization_percent": ("bottleneck utilization (%)", "higher"),
     "srtt_ms": ("mean sRTT (ms)", "lower"),
     "delay_ms": ("queueing delay (ms)", "lower"),
     "delay_p95_ms": ("queueing delay p95 (ms)", "lower"),
@@ -266,15 +267,18 @@ Columns = Mapping[str, tuple[str, str]]
 """Columns of numbers, each with its heading and whether higher or lower is better."""
 
 
-def columns_of(frame: pl.DataFrame, measures: Mapping[str, str], *, ranked: bool = False) -> Columns:
+def columns_of(
+    frame: pl.DataFrame, measures: Mapping[str, str], experiment: Experiment | None = None, *, ranked: bool = False
+) -> Columns:
     """Columns for the results of runs: the metrics of their experiment if it has any, otherwise the usual metrics.
 
     Args:
         frame: The runs.
         measures: The metrics of their experiment, and their units.
+        experiment: The experiment, which names its metrics.
         ranked: Whether the experiment ranks its runs by other metrics. Then there are both kinds of columns.
     """
-    own = {name: (f"{name} ({unit})" if unit else name, "none") for name, unit in measures.items()}
+    own = {name: (heading, "none") for name, heading in headings(experiment, measures).items()}
     shown = {**RUN_COLUMNS, **own} if ranked else own or RUN_COLUMNS
     return {name: how for name, how in shown.items() if frame[name].null_count() < frame.height}
 

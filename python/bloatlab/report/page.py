@@ -22,7 +22,7 @@ from bloatlab.figures import bundle
 from bloatlab.figures.once import SharedTables
 from bloatlab.figures.policy import policy
 from bloatlab.judges import MEANINGS
-from bloatlab.metrics import definitions
+from bloatlab.metrics import every_definition
 from bloatlab.report import answers, current, metric_tables, model, ranked_verdict, ranked_view, site, text, verdict
 from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
@@ -154,7 +154,8 @@ def _experiment(
     if measures:
         measured = own["measured"].select("run_id", *measures)
         swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
-    columns = model.columns_of(swept.frame, measures, ranked=ranked is not None)
+    swept = replace(swept, frame=swept.frame.with_columns(utilization_percent=100 * pl.col("utilization")))
+    columns = model.columns_of(swept.frame, measures, known, ranked=ranked is not None)
     queues = verdict.waiting(sweep.at_bottlenecks(own["metrics"], own["bottlenecks"]))
     claims = _claims(store, mine)
     claimed = next(iter(claims["run_id"].to_list()), None)
@@ -267,7 +268,7 @@ def _run(
         verdict=verdict.of_run(tables, metrics, scores.evidence),
         scores=scores,
         tables=[*model.entities(tables), *model.on_linux(result.scenario)],
-        metrics=metric_tables.tables(metrics, definitions()),
+        metrics=metric_tables.tables(metrics, every_definition()),
         figures=_figures(drawings, tables, f"{anchor}-", of_runs=False, only=only),
     )
 
@@ -378,7 +379,7 @@ def _used_definitions(views: list[Any]) -> list[tuple[str, str, Any]]:
     used = {
         (table.scope, row.name) for view in views for run in view.details for table in run.metrics for row in table.rows
     }
-    return [(scope, name, what) for (scope, name), what in definitions().items() if (scope, name) in used]
+    return [(scope, name, what) for (scope, name), what in every_definition().items() if (scope, name) in used]
 
 
 def render(template: str, drawings: Drawings, **values: Any) -> str:

@@ -62,5 +62,4 @@ def _cell(row: dict[str, float] | None, best: float | None) -> Cell:
     if row is None:
         return Cell(text.NONE)
     mean, high = row["mean"], row["high"]
-    half = "" if high is None else f" ± {text.number(high - mean, 2)}"
-    return Cell(f"{text.number(mean)}{half}", mean, mean == best)
+    return Cell(text.interval(mean, None if high is None else high - mean), mean, mean == best)

@@ -53,7 +53,7 @@ def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
 def value(of: Found, place: int) -> str:
     """The worst value, then the mean of the replications with the half-width of its interval."""
     half = of.half_widths[place]
-    mean = f" (mean {text.number(of.means[place])} ± {text.number(half, 2)})" if half is not None else ""
+    mean = f" (mean {text.interval(of.means[place], half)})" if half is not None else ""
     return text.number(of.values[place]) + mean
 
 

@@ -13,7 +13,7 @@ from bloatlab.experiments.aqm_survey import setup
 from bloatlab.experiments.aqm_survey.cases import RUNS
 from bloatlab.experiments.aqm_survey.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.aqm_survey.findings import findings
-from bloatlab.experiments.aqm_survey.measures import LINK, MEASURES, measure
+from bloatlab.experiments.aqm_survey.measures import HEADINGS, LINK, MEASURES, measure
 from bloatlab.experiments.aqm_survey.setup import EQUAL, FAIR, FIX, PUBLISHED, QUEUES, SOURCE
 from bloatlab.experiments.base import Cases, Claim, Experiment, Metrics, PublishedRun
 from bloatlab.experiments.finding import Finding
@@ -76,6 +76,7 @@ class AqmSurvey(Experiment):
     compared = ("queue", "ccp", "mode")
     replications = 10
     measures: ClassVar[Mapping[str, str]] = MEASURES
+    measure_titles: ClassVar[Mapping[str, str]] = HEADINGS
     figures: ClassVar[tuple[str, ...]] = (
         "survey_base", "survey_scores", "survey_shares", "survey_capacity", "survey_buffer", "survey_workload",
         "queue", "time_series",

@@ -14,7 +14,7 @@ from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.flent.answers import answers
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import with_ecn, with_limit
-from bloatlab.judges import JUDGES, collect, judge
+from bloatlab.judges import JUDGES, TITLES, collect, judge
 
 if TYPE_CHECKING:
     from bloatlab.result import Result
@@ -30,6 +30,7 @@ SCORES = {one.name: one.unit for one in JUDGES if one.name in ("rpm", "qoo_confe
 """Scores of the unmarked ping that are columns, and their units."""
 DOWN, UP = "down", "up"
 """Begin of the names of the flows in each direction."""
+LOADS = {DOWN: "download", UP: "upload"}
 
 
 class FlentTest(Experiment):
@@ -78,6 +79,12 @@ class FlentTest(Experiment):
         )  # fmt: skip
         throughput = {f"{direction}_goodput": "Mbit/s" for direction in cls.directions}
         cls.measures = {**throughput, "ping_p50": "ms", "ping_p95": "ms", **SCORES}
+        cls.measure_titles = {
+            **{f"{direction}_goodput": f"goodput, {LOADS[direction]}" for direction in cls.directions},
+            "ping_p50": "ping RTT median",
+            "ping_p95": "ping RTT p95",
+            **{name: TITLES[name] for name in SCORES},
+        }
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """A plain queue and two that manage their delay. `cake` sorts by marks."""

@@ -45,6 +45,7 @@ def comparison(tables: network.Tables, *, width: int) -> Any:
     frame = swept.frame
     for axis in swept.axes[1:]:
         frame = frame.filter(pl.col(axis.name) == axis.values[0])
+    frame = frame.with_columns(100 * pl.col("utilization"))
     shown = [name for name in PANELS if prepare.has_values(frame, name)]
     # Utilisation adds nothing to throughput unless the rate varies.
     if {"throughput_mbps", "utilization"} <= set(shown):
