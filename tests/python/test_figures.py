@@ -87,6 +87,19 @@ def test_time_series_of_flows_adds_their_sum(three):
     assert list(colours(spec)) == ["flow_1 (newreno)", "flow_2 (cubic)", "flow_3 (bbr)"]
 
 
+def test_the_note_of_the_time_series_names_the_panels_that_it_has(one, three, hundred):
+    note = registry.find("time_series").note
+    assert note(one) == (
+        "Segments in flight with the congestion window, the smoothed RTT and the throughput of the payload. "
+        "Dashed: bandwidth-delay product, base RTT and capacity."
+    )
+    assert note(three).endswith("Dashed: base RTT and capacity.")
+    assert note(hundred).startswith("Segments in flight, the smoothed RTT and")
+    gone = [pl.lit(None, pl.Float64).alias(name) for name in ("in_flight", "cwnd", "srtt_ms")]
+    datagrams = {**one, "flow_series": one["flow_series"].with_columns(gone)}
+    assert note(datagrams) == "The throughput of the payload. Dashed: capacity."
+
+
 def test_many_flows_are_pooled(hundred):
     spec = figures.draw("time_series", hundred).to_dict()
     assert {"low", "high", "median", "total"} <= fields(spec)

@@ -15,9 +15,10 @@ import vl_convert
 import synthetic
 from bloatlab import cli
 from bloatlab.errors import StoreError
+from bloatlab.experiments.finding import Finding
 from bloatlab.figures import bundle, vega_lite
 from bloatlab.metrics import definitions
-from bloatlab.report import make_report, metric_tables, text
+from bloatlab.report import make_report, metric_tables, model, text
 from bloatlab.report import page_of as made_page
 from bloatlab.report.drawing import compact
 from bloatlab.store import Keep, Writer, recent
@@ -294,6 +295,16 @@ def test_made_again_it_is_the_same_page(single):
     assert make_report(single).read_bytes() == first
     assert [path.name for path in single.glob("*.html")] == ["report.html"]
     assert not list(single.glob(".report*"))
+
+
+def test_columns_at_the_left_with_one_value_are_said_below_the_table():
+    found = Finding("Size", "", "", ("router", "maxq", "loss"), (("old", "5", "0"), ("old", "20", "0")), "A note.")
+    [view] = model.findings([found])
+    assert view.table.columns == ["maxq", "loss"]
+    assert [[cell.text for cell in row] for row in view.table.rows] == [["5", "0"], ["20", "0"]]
+    assert view.table.note == "A note. In all rows, the router is old."
+    [single] = model.findings([replace(found, rows=found.rows[:1])])
+    assert single.table.columns == ["router", "maxq", "loss"]
 
 
 def test_utilization_is_in_percent(swept):

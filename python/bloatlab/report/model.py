@@ -150,17 +150,31 @@ def findings(found: Sequence[Finding]) -> list[FindingView]:
             finding.title,
             finding.published,
             finding.ours,
-            PlainTable(
-                list(finding.columns),
-                [[Cell(value) for value in row] for row in finding.rows],
-                finding.title,
-                note=finding.note,
-            )
-            if finding.rows
-            else None,
+            _of_finding(finding) if finding.rows else None,
         )
         for finding in found
     ]
+
+
+def _of_finding(finding: Finding) -> PlainTable:
+    """The table of a finding.
+
+    On a phone, each row is a card whose title is the first column. So columns at the left with one value in all rows are
+    left out, and the note says the value.
+    """
+    first = 0
+    while first < len(finding.columns) - 1 and len(finding.rows) > 1 and len({row[first] for row in finding.rows}) == 1:
+        first += 1
+    same = [
+        f"In all rows, the {name} is {value}."
+        for name, value in zip(finding.columns[:first], finding.rows[0][:first], strict=True)
+    ]
+    return PlainTable(
+        list(finding.columns[first:]),
+        [[Cell(value) for value in row[first:]] for row in finding.rows],
+        finding.title,
+        note=" ".join(filter(None, [finding.note, *same])),
+    )
 
 
 def parameters(rows: pl.DataFrame, swept: Sweep, experiment: Experiment | None) -> PlainTable:

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab.experiments import phrases
 from bloatlab.figures import network, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -12,16 +13,38 @@ from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 HEIGHT = 130
 
 
+def _panels(tables: network.Tables) -> str:
+    """Says what the panels show. Datagrams have neither a window nor an sRTT."""
+    path, groups, series = network.path(tables), network.groups(tables), network.table(tables, "flow_series")
+    in_flight, cwnd = (prepare.has_values(series, column) for column in ("in_flight", "cwnd"))
+    window = "segments in flight" if in_flight else "the congestion window"
+    if in_flight and cwnd and not groups.grouped:
+        window += " with the congestion window"
+    found = [
+        (in_flight or cwnd, window, "bandwidth-delay product" if path.bdp_segments and groups.flows == 1 else ""),
+        (prepare.has_values(series, "srtt_ms"), "the smoothed RTT", "base RTT" if path.base_rtt_ms else ""),
+        (
+            prepare.has_values(series, "throughput_mbps"),
+            "the throughput of the payload",
+            "capacity" if path.capacity_mbps else "",
+        ),
+    ]
+    shown = [(said, line) for there, said, line in found if there]
+    panels = phrases.listed([said for said, _ in shown])
+    lines = phrases.listed([line for _, line in shown if line])
+    dashed = f" Dashed: {lines}." if lines else ""
+    return f"{panels[:1].upper()}{panels[1:]}.{dashed}"
+
+
 def _note(tables: network.Tables) -> str:
     grouped = network.grouping_note(tables)
     spread = "Lines are medians across flows; bands reach from the 5th to the 95th percentile." if grouped else ""
-    return " ".join(filter(None, [grouped, spread, network.across_note(tables, "The sum is over")]))
+    return " ".join(filter(None, [_panels(tables), grouped, spread, network.across_note(tables, "The sum is over")]))
 
 
 @as_figure(
-    title="Window, sRTT and throughput over time",
-    caption="Segments in flight with the congestion window, the smoothed RTT, and the throughput of the payload. "
-    "Dashed lines: bandwidth-delay product, base RTT and capacity.",
+    title="Flows over time",
+    caption="Each panel shows one quantity of the flows over time.",
     needs=("flow_series",),
     when=lambda tables: network.has_samples(tables, "in_flight", "cwnd", "srtt_ms", "throughput_mbps"),
     note=_note,
