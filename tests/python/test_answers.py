@@ -11,7 +11,7 @@ import pytest
 import synthetic
 from bloatlab import language
 from bloatlab.experiments import CATALOGUE, phrases
-from bloatlab.experiments.answering import Quantity, Run, Runs, contrast, every, kept, only, used, weighed
+from bloatlab.experiments.answering import Quantity, Run, Runs, contrast, deciding, every, kept, only, used, weighed
 from bloatlab.experiments.suite import Suite
 from bloatlab.metrics import definitions
 from bloatlab.report import answers, make_report
@@ -188,7 +188,7 @@ def test_what_the_shortest_delay_costs() -> None:
     ]
     # Within 5 %.
     assert kept(queues(a=(1, 9.6), b=(9, 10)).by("queue"), DELAY, RATE) == [
-        "With a, the rate is 96 % of the highest (10 Mbit/s)."
+        "With a, the rate is 9.60 Mbit/s; the highest is 10 Mbit/s."
     ]
     # Another one that keeps the rate.
     assert kept(queues(a=(1, 5), b=(3, 9.6), c=(9, 10)).by("queue"), DELAY, RATE) == [
@@ -477,14 +477,39 @@ def test_an_own_sweep_says_which_value_gives_the_shortest_queue(swept: Path) -> 
     store = Store(swept)
     found = answers.of_store(store, "mine")
     assert found.question == ""
-    assert found.sentences[0].startswith("The standing queue is shortest with ")
-    assert "a limit of 20 packets" in found.sentences[0].split(" and longest")[0]
-    assert "a limit of 160 packets" in found.sentences[0].split(" and longest")[1]
+    # The limit decides more than the algorithm does.
+    assert found.sentences[0].startswith(
+        "Averaged over 2 congestion controls, the standing queue is shorter with a limit of"
+    )
+    assert "a limit of 20 packets" in found.sentences[0].split(" than ")[0]
+    assert "a limit of 160 packets" in found.sentences[0].split(" than ")[1]
     assert found.basis == "From 4 runs: 2 congestion controls, 2 values of limit, one seed each."
     assert answers.answer(store) == [*found.sentences, found.basis]
+    last = found.sentences[-1]
+    assert last.startswith("Of all 4 combinations, the standing queue is shortest with ")
+    assert re.search(r"(cubic|newreno) at a limit of 20 packets", last.split(" and longest")[0])
     waits = store.metrics("flow", "mean_est_qdelay_l4")["value"]
-    assert phrases.ms(waits.min()) in found.sentences[0]
-    assert phrases.ms(waits.max()) in found.sentences[0]
+    assert phrases.ms(waits.min()) in last
+    assert phrases.ms(waits.max()) in last
+
+
+def test_places_in_a_document_have_short_names_in_sentences() -> None:
+    rows = [
+        ({"dumbbell.queue": queue, "dumbbell.rate": f"{rate}Mbit/s"}, {"delay": delay * rate, "rate": rate})
+        for queue, delay in (("a", 1), ("b", 2), ("c", 3)) for rate in (1, 2)
+    ]  # fmt: skip
+    runs = made(*rows)
+    assert deciding(runs, DELAY) == "dumbbell.queue"
+    assert contrast(runs.by("dumbbell.queue"), DELAY) == [
+        "Averaged over 2 rates, the delay is shortest with a (1.50 ms) and longest with c (4.50 ms)."
+    ]
+    assert contrast(runs.by(), DELAY)[0].endswith(
+        "with a at a rate of 1 Mbit/s (1 ms) and longest with c at a rate of 2 Mbit/s (6 ms)."
+    )
+    assert runs.described() == "From 6 runs: 3 queues, 2 rates, one seed each."
+    alike = made(*[({"up.rate": one, "down.rate": two}, {"delay": 1}) for one in (1, 2) for two in (1, 2)])
+    assert alike.described() == "From 4 runs: 2 values of up.rate, 2 values of down.rate, one seed each."
+    assert deciding(alike, DELAY) is None
 
 
 def test_an_answer_may_be_about_some_runs_of_a_store(swept: Path) -> None:

@@ -1,5 +1,7 @@
 """Every figure of a sweep and of a ranking on synthetic tables."""
 
+from itertools import product
+
 import polars as pl
 import pytest
 
@@ -43,14 +45,73 @@ def test_a_sweep_knows_its_axes(swept):
     assert found.frame["throughput_mbps"].null_count() == 0
 
 
-def test_further_axes_are_held_and_said():
-    tables = synthetic.sweep_tables(ccas=("cubic",), qlens=(20, 80), seeds=(1,))
-    other = synthetic.sweep_tables(ccas=("cubic",), qlens=(20, 80), seeds=(1,), extra={"bw": "8Mbit/s"})
-    renamed = {name: table.with_columns(run_id="b" + pl.col("run_id")) for name, table in other.items()}
-    both = {name: pl.concat([tables[name], renamed[name]]) for name in tables}
-    assert len(sweep.read(both).axes) == 2
-    assert "Shown for" in registry.find("comparison").note(both)
-    assert units(figures.draw("comparison", both).to_dict(validate=True))
+def of_axes(**axes):
+    """Tables of runs with every combination of these values."""
+    found = []
+    for index, values in enumerate(product(*axes.values())):
+        tables = synthetic.sweep_tables(
+            ccas=("cubic",), qlens=(20, 80), seeds=(1,), extra=dict(zip(axes, values, strict=True))
+        )
+        found.append({name: table.with_columns(run_id=f"{index}" + pl.col("run_id")) for name, table in tables.items()})
+    return {name: pl.concat([tables[name] for tables in found]) for name in found[0]}
+
+
+def test_the_second_axis_gives_the_colour_if_no_algorithm_varies():
+    tables = of_axes(bw=("8Mbit/s", "16Mbit/s"))
+    spec = figures.draw("comparison", tables).to_dict(validate=True)
+    assert list(colours(spec)) == ["8Mbit/s", "16Mbit/s"]
+    assert registry.find("comparison").note(tables) == ""
+
+
+@pytest.mark.parametrize("width", [900, 360])
+def test_combinations_of_further_axes_have_panels_with_the_same_axis(width):
+    tables = of_axes(bw=("8Mbit/s", "16Mbit/s"), rtt=("20ms", "40ms"))
+    spec = registry.find("comparison")(tables, width=width).to_dict(validate=True)
+    panels = [panel for row in spec["vconcat"] for panel in row["hconcat"]]
+    assert {panel["title"]["text"] for panel in panels} == {"rtt 20ms", "rtt 40ms"}
+    tops = {}
+    for panel in panels:
+        y = panel["layer"][-1]["encoding"]["y"]
+        tops.setdefault(str(y["axis"]["title"]), []).append(y["scale"].get("domainMax", y["scale"].get("domain")))
+    assert all(len(top) == 2 and top[0] == top[1] is not None for top in tops.values())
+    # Without room for panels, an axis has its first value.
+    many = of_axes(bw=("8Mbit/s", "16Mbit/s"), rtt=("20ms", "40ms", "60ms"), flows=("1", "2", "3"), k=("1", "2", "3"))
+    assert "Shown for" in registry.find("comparison").note(many)
+    assert units(registry.find("comparison")(many, width=width).to_dict(validate=True))
+
+
+def test_delays_that_differ_much_have_a_logarithmic_axis(swept):
+    factor = pl.when(pl.col("run_id").str.contains("cubic")).then(100.0).otherwise(1.0)
+    apart = {**swept, "metrics": swept["metrics"].with_columns(pl.col("value") * factor)}
+    for tables, kinds in ((apart, {"log"}), (swept, {None})):
+        spec = figures.draw("comparison", tables).to_dict(validate=True)
+        found = [unit["encoding"]["y"] for unit in units(spec) if mark(unit) == "point"]
+        delays = [y["scale"].get("type") for y in found if "delay" in str(y["axis"]["title"])]
+        assert delays
+        assert set(delays) == kinds
+
+
+def test_titles_of_panels_fit_their_height(swept):
+    spec = figures.draw("comparison", swept).to_dict(validate=True)
+    for unit in units(spec):
+        title = unit["encoding"]["y"]["axis"]["title"]
+        assert all(6 * len(line) <= 170 for line in ([title] if isinstance(title, str) else title))
+
+
+def test_names_beside_marks_do_not_cross_the_bars():
+    tables = synthetic.sweep_tables(qlens=(20, 80, 320), seeds=(1,))
+    spec = figures.draw("delay_throughput", tables).to_dict(validate=True)
+    [names] = [unit for unit in units(spec) if mark(unit) == "text"]
+    bars = next(
+        unit for unit in units(spec) if mark(unit) == "rule" and unit["encoding"]["x2"]["field"] == "delay_p95_ms"
+    )
+    y = bars["encoding"]["y"]["scale"]["domain"]
+    pixel = 320 / (y[1] - y[0])
+    for name in spec["datasets"][names["data"]["name"]]:
+        for bar in spec["datasets"][bars["data"]["name"]]:
+            # The reversed axis has small delays to the right. A name is 12 pixels high.
+            meets = bar["delay_ms"] <= name["x"] <= bar["delay_p95_ms"]
+            assert not meets or abs(name["y"] - bar["throughput_mbps"]) * pixel >= 6
 
 
 def test_a_sweep_of_algorithms_alone_has_them_on_the_axis():

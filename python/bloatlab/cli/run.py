@@ -179,7 +179,7 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
     listed = rows if output.all or compared else rows[:FEW_ROWS]
     metrics = store.run_metrics([planned.run_id for row in listed for planned in row])
     points = points_of(listed, metrics, job.axes)
-    answered = _question(job.experiment, done, store) if job.experiment is not None else []
+    answered = _question(job.experiment, done, store) if job.experiment is not None else _best_value(job, done, store)
     for line in answered:
         say(out, line)
     if answered:
@@ -202,6 +202,16 @@ def _question(experiment: Experiment, done: Sequence[PlannedRun], store: Store) 
         return []
     found = experiment.answer(answers.read_runs(store, experiment.name, {planned.run_id for planned in done}))
     return [" ".join(found)] if found else []
+
+
+def _best_value(job: Job, done: Sequence[PlannedRun], store: Store) -> list[str]:
+    """Which value of a sweep of several parameters is best; empty for one parameter, whose points say it."""
+    try:
+        from bloatlab.report import answers
+    except ImportError:
+        return []
+    read = answers.read_runs(store, job.name, {planned.run_id for planned in done})
+    return [" ".join(answers.by_value(read))] if len(read.varying) > 1 else []
 
 
 def _made(job: Job, summary: Summary, directory: Place, output: Output) -> Iterator[str]:

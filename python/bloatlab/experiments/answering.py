@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from statistics import fmean
+from statistics import fmean, pvariance
 from typing import Any
 
 from bloatlab.experiments import phrases
@@ -132,14 +132,13 @@ class Runs(Sequence[Run]):
             # Points with equally many groups, but not the same ones: the first of them.
             chosen = chosen[:1]
             groups = {at: [points[chosen[0]]] for at, points in found.items() if chosen[0] in points}
+        words = phrases.short(self.varying)
         if len(chosen) > 1:
-            lead = (
-                f"Averaged over {phrases.counted(rest[0], len(chosen)) if len(rest) == 1 else f'{len(chosen)} set-ups'}"
-            )
+            lead = f"Averaged over {phrases.counted(words[rest[0]], len(chosen)) if len(rest) == 1 else f'{len(chosen)} set-ups'}"
         else:
             given = next(iter(groups.values()))[0][0].parameters if len(held) > 1 else {}
-            fixed = [name for name in rest if phrases.has_words(name) and given.get(name) is not None]
-            lead = f"At {', '.join(phrases.said(name, given[name]) for name in fixed)}" if fixed else ""
+            fixed = [name for name in rest if phrases.has_words(words[name]) and given.get(name) is not None]
+            lead = f"At {', '.join(phrases.said(words[name], given[name]) for name in fixed)}" if fixed else ""
         return [
             Group(_label(named, points[0][0]), tuple(tuple(runs) for runs in points), lead)
             for points in groups.values()
@@ -153,7 +152,8 @@ class Runs(Sequence[Run]):
         """
         points = len(set(self._of(self.varying)))
         counted = self.varying if names is None else [name for name in self.varying if name in names]
-        parts = [phrases.counted(name, len(self.values(name))) for name in counted]
+        words = phrases.short(counted)
+        parts = [phrases.counted(words[name], len(self.values(name))) for name in counted]
         fewest, odd = divmod(len(self), points or 1)
         if len(self) > 1:
             parts.append("several seeds each" if odd else "one seed each" if fewest == 1 else f"{fewest} seeds each")
@@ -169,10 +169,7 @@ def _key(value: Any) -> str:
 
 
 def _label(names: Sequence[str], run: Run) -> str:
-    # A user's sweep names a place in the document. Its last word is enough if no other ends alike.
-    last = [name.rpartition(".")[2] for name in names]
-    short = names if len(set(last)) < len(last) else last
-    return ", ".join(phrases.said(word, run.parameters.get(name)) for word, name in zip(short, names, strict=True))
+    return phrases.together({word: run.parameters.get(name) for name, word in phrases.short(names).items()})
 
 
 def extremes(groups: Sequence[Group], quantity: Quantity) -> tuple[list[Group], list[Group]]:
@@ -275,7 +272,7 @@ def weighed(
         return contrast(groups, delay, *([bulk] if bulk else []), *beside, rate)
     cost = kept(groups, delay, rate) or contrast(groups, rate)
     others = _of_bulk(groups, delay, rate, bulk) if bulk else []
-    return _said_once(groups, [*contrast(groups, delay, *beside), *cost, *others])
+    return said_once(groups, [*contrast(groups, delay, *beside), *cost, *others])
 
 
 def _of_bulk(groups: Sequence[Group], delay: Quantity, rate: Quantity, bulk: Quantity) -> list[str]:
@@ -325,10 +322,10 @@ def _beating(groups: Sequence[Group], group: Group, delay: Quantity, rate: Quant
 
 def every(groups: Sequence[Group], *quantities: Quantity) -> list[str]:
     """Where each of several numbers is smallest and largest. Conditions are said once."""
-    return _said_once(groups, [line for of in quantities for line in contrast(groups, of)])
+    return said_once(groups, [line for of in quantities for line in contrast(groups, of)])
 
 
-def _said_once(groups: Sequence[Group], lines: Sequence[str]) -> list[str]:
+def said_once(groups: Sequence[Group], lines: Sequence[str]) -> list[str]:
     """The lines without the conditions where the first line has them."""
     lead = next((f"{group.lead}, the" for group in groups if group.lead), "")
     again = [f"The{line.removeprefix(lead)}" if lead and line.startswith(lead) else line for line in lines[1:]]
@@ -371,9 +368,7 @@ def kept(groups: Sequence[Group], delay: Quantity, rate: Quantity) -> list[str]:
     if _same(got, top):
         return [f"With {first.label}, the {delay.again} is {delay.words[0]} and the {rate.again} is highest."]
     if got >= FULL * top:
-        return [
-            f"With {first.label}, the {rate.again} is {phrases.percent(got / top)} of the highest ({rate.write(top)})."
-        ]
+        return [f"With {first.label}, the {rate.again} is {rate.write(got)}; the highest is {rate.write(top)}."]
     chosen = _keeper(groups, delay, rate)
     assert chosen is not None
     if sum(one[1] >= FULL * top for one in both) == 1:
@@ -397,6 +392,17 @@ def _keeper(groups: Sequence[Group], delay: Quantity, rate: Quantity) -> Group |
     top = max((got for _, got, _ in both), default=0.0)
     full = [one for one in both if one[1] >= FULL * top]
     return min(full, key=lambda one: one[0])[2] if full else None
+
+
+def deciding(runs: Runs, quantity: Quantity) -> str | None:
+    """The varying parameter between whose values a number differs most; `None` if none varies or nothing was measured."""
+
+    def spread(name: str) -> float:
+        means = [value for group in runs.by(name) if (value := group.mean(quantity.read)) is not None]
+        return pvariance(means) if means else 0.0
+
+    best = max(runs.varying, key=spread, default=None)
+    return best if best is not None and spread(best) > 0 else None
 
 
 def only(runs: Runs, name: str) -> list[str]:

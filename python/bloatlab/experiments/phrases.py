@@ -217,6 +217,19 @@ def said(name: str, given: Any) -> str:
     return text if name in _BARE else _SAID.get(name, f"{name.replace('_', ' ')} {{}}").replace("{}", text)
 
 
+def short(names: Sequence[str]) -> dict[str, str]:
+    """How parameters are called in a sentence: places in a document by their last word, if no two of them end alike."""
+    last = {name: name.rpartition(".")[2] for name in names}
+    return last if len(set(last.values())) == len(last) else {name: name for name in names}
+
+
+def together(parameters: Mapping[str, Any]) -> str:
+    """Several parameters with their values in a sentence, such as `cubic, cake at a rate of 50 Mbit/s`."""
+    names = [said(name, given) for name, given in parameters.items() if name in _BARE]
+    sizes = [said(name, given) for name, given in parameters.items() if name not in _BARE]
+    return " at ".join(filter(None, (", ".join(names), listed(sizes, len(sizes)))))
+
+
 def has_words(name: str) -> bool:
     """Whether a parameter can be said without its name."""
     return name in _BARE or name in _SAID

@@ -1,6 +1,7 @@
 """Parts that several figures share: lines, reference lines, bands, ellipses."""
 
 import math
+from textwrap import wrap
 from typing import Any
 
 import polars as pl
@@ -51,6 +52,12 @@ def legend_columns(names: list[str], width: int) -> int:
     """Number of legend entries that fit side by side, at about 7 pixels per letter."""
     widest = max((min(len(name), 36) for name in names), default=1) * 7 + 40
     return max(1, min(len(names), width // widest))
+
+
+def in_lines(text: str, room: int) -> str | list[str]:
+    """A title in lines that fit into so many pixels, at about 6 pixels per letter; a text if one line is enough."""
+    lines = wrap(text, max(12, room // 6))
+    return lines if len(lines) > 1 else text
 
 
 def level(value: float, text: str, width: int, above: bool = True) -> list[Any]:

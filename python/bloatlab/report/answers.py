@@ -12,7 +12,7 @@ import polars as pl
 from bloatlab.analysis import order
 from bloatlab.errors import StoreError
 from bloatlab.experiments import CATALOGUE, criteria, phrases
-from bloatlab.experiments.answering import WAIT, Quantity, Run, Runs, contrast, weighed
+from bloatlab.experiments.answering import WAIT, Quantity, Run, Runs, contrast, deciding, said_once, weighed
 from bloatlab.experiments.suite import Suite
 from bloatlab.report import verdict
 
@@ -89,19 +89,34 @@ def read_runs(store: Store, experiment: str, runs: Collection[str] | None = None
 
 def generic(store: Store, read: Runs, experiment: str, runs: Collection[str] | None = None) -> list[str]:
     """Says of any runs how long packets wait, how much of the capacity is used, and what a ping measured."""
+    if len(read) == 1:
+        pings = [line for of in _pings(read) for line in contrast(read.by(), of)]
+        return [*_single(store, experiment, runs), *pings]
+    if not len(read):
+        return ["No run has finished."]
+    found = by_value(read)
+    if len(read.varying) > 1 and found:
+        points = read.by()
+        found += contrast(points, QUEUE, at=f"of all {len(points)} combinations")
+    return found or ["No RTT and no queueing delay was measured in these runs."]
+
+
+def by_value(read: Runs) -> list[str]:
+    """Compares the values of the parameter that decides how long packets wait, averaged over the other parameters."""
+    lead = deciding(read, QUEUE)
+    groups = read.by(*[lead] if lead else [])
+    pings = [line for of in _pings(read) for line in contrast(groups, of)]
+    return said_once(groups, [*weighed(groups, QUEUE, USE), *pings])
+
+
+def _pings(read: Runs) -> list[Quantity]:
+    """The tail of the RTTs, or of the fetch times, of the first probes."""
     probes = criteria.alike(dict.fromkeys(probe for run in read for probe in run.metrics.get("probe_metrics", {})))
     fetches = {probe for run in read for probe, of in run.metrics.get("probe_metrics", {}).items() if "rtos" in of}
-    asked = [
+    return [
         _asked(name, members, "fetch time" if members[0] in fetches else "RTT")
         for name, members in list(probes.items())[:MOST_PINGS]
     ]
-    if len(read) == 1:
-        return [*_single(store, experiment, runs), *(line for of in asked for line in contrast(read.by(), of))]
-    if not len(read):
-        return ["No run has finished."]
-    groups = read.by()
-    found = [*weighed(groups, QUEUE, USE), *(line for of in asked for line in contrast(groups, of))]
-    return found or ["No RTT and no queueing delay was measured in these runs."]
 
 
 def _single(store: Store, experiment: str, runs: Collection[str] | None) -> list[str]:

@@ -11,6 +11,9 @@ from bloatlab.figures.theme import options, plot_width, themed
 
 HEIGHT = 320
 MARKS = 1500
+MOST_BARS = 60
+NARROW = 560
+"""Width of a figure from which every mark has its values beside it; below, only marks with room next to them."""
 NAMED = 16
 """Largest number of points of a sweep whose values are written beside the marks."""
 
@@ -81,7 +84,8 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
         vl.field("throughput_mbps:Q", title="throughput (Mbit/s)"),
     ]
     layers = []
-    if not crowded and prepare.has_values(frame, "delay_p95_ms") and frame.height <= 60:
+    bars = frame.drop_nulls("delay_p95_ms") if not crowded and frame.height <= MOST_BARS else frame.clear()
+    if bars.height:
         layers.append(
             parts.drawn(prepare.values(shown.drop_nulls("delay_p95_ms")), "rule", strokeWidth=1.5, opacity=0.5).encode(
                 x=x, x2=vl.field("delay_p95_ms:Q"), y=y, color=colour
@@ -105,10 +109,16 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
         )
     )
     places = _named(frame, swept)
-    if places.height <= NAMED:
+    if 0 < places.height <= NAMED:
         # The values of the sweep beside the marks, for paper and for screens without a pointer.
         layers += contenders.named(
-            places, across, down, vl.field("x:Q", scale=scale, axis=axis), vl.field("y:Q", scale=y["scale"])
+            places,
+            across,
+            down,
+            vl.field("x:Q", scale=scale, axis=axis),
+            vl.field("y:Q", scale=y["scale"]),
+            bars.select("delay_ms", "throughput_mbps", "delay_p95_ms", pl.col("throughput_mbps").alias("to")).rows(),
+            every=width >= NARROW,
         )
     return themed(vl.layer(*layers, width=wide, height=HEIGHT))
 
