@@ -149,7 +149,7 @@ def test_labels_stand_clear_of_each_other():
     names = ["fq_codel", "codel", "pie", "a_long_name_at_the_edge"]
     spots = contenders.label_spots(points, names, 400, 200)
     boxes = [
-        (x, y - contenders.LINE / 2, x + contenders.LETTER * len(name), y + contenders.LINE / 2)
+        (x, y - contenders.LINE / 2, x + parts.LETTER * len(name), y + contenders.LINE / 2)
         for (x, y), name in zip(spots, names, strict=True)
     ]
     for index, a in enumerate(boxes):

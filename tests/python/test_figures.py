@@ -14,7 +14,7 @@ import pytest
 import synthetic
 from bloatlab import figures
 from bloatlab.figures import network, registry
-from specification import colours, fields, rows, titles, units
+from specification import colours, fields, mark, rows, titles, units
 
 ELSEWHERE = {"downlink", "flow_sojourn", "probe_rtt"}
 """Figures of a 5G cell, of several flows and of probes: see test_nr_dynamic_buffers, test_nr_rlc_figures, test_probes."""
@@ -79,6 +79,29 @@ def test_time_series_draws_reference_lines(one):
     said = {row["text"] for data in spec["datasets"].values() for row in data if "text" in row}
     assert said == {"BDP 20", "base RTT 15 ms", "capacity 16 Mbit/s"}
     assert len(spec["vconcat"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("late", "early", "align", "baseline"),
+    [
+        ([50, 50], [50, 50], "right", "top"),
+        ([14, 14], [50, 50], "right", "bottom"),
+        ([14, 17], [50, 50], "left", "top"),
+        ([14, 17], [14, 14], "left", "bottom"),
+    ],
+)
+def test_the_name_of_a_reference_line_is_where_few_samples_are(one, late, early, align, baseline):
+    # The base RTT is 15 ms. The sRTT alternates between two values.
+    series = one["flow_series"]
+    half = series.height // 2
+    srtt = [*(early * half)[:half], *(late * series.height)[: series.height - half]]
+    tables = {**one, "flow_series": series.with_columns(pl.Series("srtt_ms", srtt, dtype=pl.Float64))}
+    spec = figures.draw("time_series", tables).to_dict(validate=True)
+    [name] = [
+        unit for unit in units(spec)
+        if mark(unit) == "text" and "base RTT" in spec["datasets"][unit["data"]["name"]][0]["text"]
+    ]  # fmt: skip
+    assert (name["mark"]["align"], name["mark"]["baseline"]) == (align, baseline)
 
 
 def test_time_series_of_flows_adds_their_sum(three):

@@ -8,6 +8,7 @@ import pytest
 import synthetic
 from bloatlab import figures
 from bloatlab.figures import palette, registry, sweep
+from bloatlab.figures.charts import goodput_ellipses
 from specification import colours, mark, rows, titles, units
 
 RANKINGS = {"ranking", "places", "overall"}
@@ -163,6 +164,38 @@ def test_ellipses_have_a_panel_a_point_and_skip_those_without_long_flows():
     spec = figures.draw("goodput_ellipses", {**tables, "metrics": metrics}).to_dict()
     panels = [panel["title"]["text"] for row in spec["vconcat"] for panel in row["hconcat"]]
     assert panels == ["rate 1", "rate 3"]
+
+
+def test_ellipses_of_a_crowd_have_colours_on_the_pareto_front_only():
+    names = [f"queue_{index}" for index in range(19)]
+    tables = synthetic.ranked_tables(names)
+    spec = figures.draw("goodput_ellipses", tables).to_dict(validate=True)
+    found = goodput_ellipses.samples(tables).group_by("contender").agg(pl.col("x").mean(), pl.col("y").mean()).rows()
+    front = {
+        name for name, x, y in found
+        if not any(a <= x and b >= y and (a, b) != (x, y) for _, a, b in found)
+    }  # fmt: skip
+    assert set(colours(spec)) == front
+    assert len(front) < len(names)
+    drawn = {row["contender"] for data in spec["datasets"].values() for row in data if "contender" in row}
+    assert drawn == set(names)
+    assert "Grey" in registry.find("goodput_ellipses").note(tables)
+    few = synthetic.ranked_tables(names[:8])
+    assert set(colours(figures.draw("goodput_ellipses", few).to_dict())) == set(names[:8])
+    assert "Grey" not in registry.find("goodput_ellipses").note(few)
+
+
+def test_of_a_crowd_of_lines_the_ends_have_colours():
+    ccas = tuple(f"cca_{index:02}" for index in range(25))
+    tables = synthetic.sweep_tables(ccas=ccas, qlens=(20, 80), seeds=(1,))
+    place = pl.col("run_id").str.extract(r"cca_(\d+)").cast(pl.Float64)
+    tables["metrics"] = tables["metrics"].with_columns(100 - place.alias("value"))
+    spec = figures.draw("comparison", tables).to_dict(validate=True)
+    assert set(colours(spec)) == {*ccas[:4], *ccas[-4:]}
+    grey = {row["series"] for unit in units(spec) if unit["mark"].get("opacity") == 0.45
+            for row in spec["datasets"][unit["data"]["name"]]}  # fmt: skip
+    assert grey == set(ccas[4:-4])
+    assert "the other 17 are grey" in registry.find("comparison").note(tables)
 
 
 def test_colours_and_legends_follow_the_user(swept):

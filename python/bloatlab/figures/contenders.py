@@ -12,8 +12,6 @@ from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import FAINT, INK, NEUTRAL, options
 
 PERCENTILES = ("p50", "p95", "p99")
-LETTER = 6.2
-"""Pixels of a letter at font size 11."""
 GAP = 3
 """Pixels between two names."""
 THIN = 1
@@ -213,7 +211,7 @@ def named(
             continue
         left, middle = spot
         texts.append({"x": across.value(left), "y": down.value(middle), "contender": name})
-        near = min(max(px, left), left + LETTER * len(name))
+        near = min(max(px, left), left + parts.LETTER * len(name))
         if math.hypot(near - px, middle - py) > FAR:
             edge = middle + (LINE / 2 if middle < py else -LINE / 2 if middle > py else 0)
             leaders.append(
@@ -275,7 +273,7 @@ def _marks(points: Sequence[tuple[float, float]], avoided: Sequence[Box]) -> lis
 def _box(spot: tuple[float, float], name: str) -> Box:
     """The place of a label."""
     left, middle = spot
-    return (left, middle - LINE / 2, left + LETTER * len(name) + GAP, middle + LINE / 2)
+    return (left, middle - LINE / 2, left + parts.LETTER * len(name) + GAP, middle + LINE / 2)
 
 
 def _best_spot(
@@ -283,7 +281,7 @@ def _best_spot(
 ) -> tuple[float, tuple[float, float]]:
     """The free position of a label next to its point, or that with the least overlap, and the overlap (square pixels)."""
     x, y = point
-    wide = LETTER * len(name) + GAP
+    wide = parts.LETTER * len(name) + GAP
     best: tuple[float, tuple[float, float]] | None = None
     for ring in range(rings):
         away = ring * LINE

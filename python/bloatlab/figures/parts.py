@@ -44,6 +44,8 @@ def colour(
     )
 
 
+LETTER = 6.2
+"""Pixels of a letter at font size 11."""
 EXTENT = 30
 """Least room for the numbers of a vertical axis, pixels, so that panels below each other are aligned."""
 
@@ -60,13 +62,19 @@ def in_lines(text: str, room: int) -> str | list[str]:
     return lines if len(lines) > 1 else text
 
 
-def level(value: float, text: str, width: int, above: bool = True) -> list[Any]:
-    """A dashed horizontal reference line with its name at the right end."""
+def level(value: float, text: str, width: int, above: bool = True, left: bool = False) -> list[Any]:
+    """A dashed horizontal reference line with its name at the right or the left end."""
     at = vl.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
     line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(y=vl.field("at:Q"))
     name = drawn(
-        at, "text", align="right", baseline="bottom" if above else "top", dy=-3 if above else 4, color=INK, fontSize=11
-    ).encode(y=vl.field("at:Q"), x=vl.value(width - 2), text=vl.field("text:N"))
+        at,
+        "text",
+        align="left" if left else "right",
+        baseline="bottom" if above else "top",
+        dy=-3 if above else 4,
+        color=INK,
+        fontSize=11,
+    ).encode(y=vl.field("at:Q"), x=vl.value(2 if left else width - 2), text=vl.field("text:N"))
     return [line, name]
 
 

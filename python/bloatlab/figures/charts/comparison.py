@@ -11,7 +11,7 @@ import polars as pl
 from bloatlab.figures import network, palette, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
-from bloatlab.figures.theme import options, plot_width, themed
+from bloatlab.figures.theme import FAINT, options, plot_width, themed
 
 HEIGHT = 170
 NARROW = 560
@@ -21,6 +21,10 @@ OF_BLOCKS = ("throughput_mbps", "delay_ms", "ping_p95_ms")
 MOST_BLOCKS = 6
 """Most combinations of further parameters that have panels."""
 MOST_COLOURS = len(palette.ALL)
+CROWD = 12
+"""Largest number of lines that all have colours."""
+ENDS = 4
+"""Of more lines, so many with the highest and so many with the lowest throughput have colours."""
 DELAYS = ("srtt_ms", "delay_ms", "ping_p95_ms")
 
 
@@ -62,7 +66,13 @@ def layout(swept: sweep.Sweep) -> Layout:
 def _note(tables: network.Tables) -> str:
     found = layout(sweep.read(tables))
     fixed = [f"{axis.name} = {axis.values[0]} ({len(axis.values) - 1} more in the table)" for axis in found.held]
-    return f"Shown for {', '.join(fixed)}." if fixed else ""
+    said = [f"Shown for {', '.join(fixed)}."] if fixed else []
+    if found.x is not None and len(found.series) > CROWD:
+        said.append(
+            f"The {ENDS} with the highest and the {ENDS} with the lowest mean of the first panel have colours; "
+            f"the other {len(found.series) - 2 * ENDS} are grey."
+        )
+    return " ".join(said)
 
 
 @as_figure(
@@ -103,13 +113,23 @@ def comparison(tables: network.Tables, *, width: int) -> Any:
     blocks = list(_blocks(frame, places.blocks))
     most = 3 if places.blocks else 2
     across = min(most if width >= NARROW else 2 if places.blocks else 1, max(2, len(blocks)))
-    drawn = _Panels(swept, places, width, plot_width(width, across))
+    strong = _strong(frame, places, shown[0]) if shown else places.series
+    drawn = _Panels(swept, places, strong, width, plot_width(width, across))
     panels = [drawn.draw(part, frame, name, title) for name in shown for title, part in blocks]
     groups = [panels[start : start + len(blocks)] for start in range(0, len(panels), len(blocks))]
     in_rows = groups if len(blocks) > 1 else [panels]
     rows = [group[start : start + across] for group in in_rows for start in range(0, len(group), across)]
     joined = vl.vconcat(*(vl.hconcat(*row, spacing=14) for row in rows), spacing=14)
     return themed(joined.resolve("legend", color="shared", shape="shared"))
+
+
+def _strong(frame: pl.DataFrame, places: Layout, metric: str) -> list[str]:
+    """The values of the colour that have one: all, or of a crowd those with the highest and the lowest mean of a metric."""
+    if places.x is None or len(places.series) <= CROWD:
+        return places.series
+    means = frame.drop_nulls(metric).group_by("series", maintain_order=True).agg(pl.col(metric).mean())
+    ranked = means.sort(metric, descending=True, maintain_order=True)["series"].to_list()
+    return [*ranked[:ENDS], *ranked[-ENDS:]]
 
 
 def _blocks(frame: pl.DataFrame, axes: list[sweep.Axis]) -> Iterator[tuple[str, pl.DataFrame]]:
@@ -138,6 +158,8 @@ class _Panels:
 
     swept: sweep.Sweep
     places: Layout
+    strong: list[str]
+    """The values of the colour that have one; the others are grey."""
     whole: int
     """Width of the figure, pixels."""
     wide: int
@@ -152,7 +174,7 @@ class _Panels:
             metric: The metric.
             heading: What is written above the panel; empty: nothing.
         """
-        axis, names = self.places.x, self.places.series
+        axis, names = self.places.x, self.strong
         colours = palette.assign(names)
         cells = _means(frame, metric, *[axis.name] if axis else [])
         numeric = axis is not None and len(axis.numbers) > 1
@@ -176,7 +198,9 @@ class _Panels:
             scale=options(domain=names, range=shapes),
             legend=options(title=by, columns=columns) if legend else None,
         )
-        data = prepare.values(cells.select("series", "x", "mean", "low", "high", "runs"))
+        cells = cells.select("series", "x", "mean", "low", "high", "runs")
+        is_strong = pl.col("series").is_in(names)
+        data, faint = prepare.values(cells.filter(is_strong)), prepare.values(cells.filter(~is_strong))
         ends = [vl.field("low:Q", title="lowest"), vl.field("high:Q", title="highest")]
         tip = [
             vl.field("series:N", title=by or "runs"),
@@ -186,6 +210,13 @@ class _Panels:
             vl.field("runs:Q"),
         ]
         layers = []
+        if len(names) < len(self.places.series):
+            kind = "line" if numeric else "point"
+            layers.append(
+                parts.drawn(faint, kind, color=FAINT, opacity=0.45, strokeWidth=1).encode(
+                    x=x, y=y, detail=vl.field("series:N"), tooltip=tip
+                )
+            )
         if self.swept.replications > 1:
             layers.append(
                 parts.drawn(data, "rule", opacity=0.5, strokeWidth=2).encode(

@@ -1,5 +1,6 @@
 """Goodput against queueing delay of long flows: means with covariance ellipses (RFC 7928 section 2.7)."""
 
+import math
 from typing import Any
 
 import polars as pl
@@ -7,7 +8,7 @@ import polars as pl
 from bloatlab.figures import contenders, network, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
-from bloatlab.figures.theme import options, plot_width, themed
+from bloatlab.figures.theme import FAINT, options, plot_width, themed
 
 HEIGHT = 300
 NARROW = 560
@@ -37,7 +38,10 @@ def points(tables: network.Tables) -> list[str]:
 
 
 def _note(tables: network.Tables) -> str:
-    return contenders.points_note(len(points(tables)), PANELS)
+    more = contenders.points_note(len(points(tables)), PANELS)
+    crowd = len(contenders.order(network.table(tables, "ranking"))) > NAMES
+    grey = "Grey: in each panel, another one has less delay and more goodput." if crowd else ""
+    return " ".join(filter(None, (more, grey)))
 
 
 @as_figure(
@@ -53,8 +57,7 @@ def _note(tables: network.Tables) -> str:
 def goodput_ellipses(tables: network.Tables, *, width: int) -> Any:
     """One panel per point, one ellipse per contender over its long flows and replications.
 
-    Better is up and to the right.
-
+    Better is up and to the right. Of more than eight contenders, only those on the Pareto front of a panel have colours.
 
     Args:
         tables: `contenders`, `ranking` and `metrics`.
@@ -69,21 +72,42 @@ def goodput_ellipses(tables: network.Tables, *, width: int) -> Any:
     # Two panels side by side have room for this number of names.
     across = 1 if width < NARROW or len(shown) == 1 or len(names) > NAMES else 2
     wide = plot_width(width, across) - LABELS
-    columns = parts.legend_columns(names, width - 70)
-    panels = [_panel(rows.filter(pl.col("point") == point), names, point, wide, columns) for point in shown]
+    rows = rows.filter(pl.col("point").is_in(shown))
+    strong = names if len(names) <= NAMES else [name for name in names if name in _undominated(rows)]
+    columns = parts.legend_columns(strong, width - 70)
+    panels = [_panel(rows.filter(pl.col("point") == point), names, strong, point, wide, columns) for point in shown]
     joined = [panels[start : start + across] for start in range(0, len(panels), across)]
     stacked = vl.vconcat(*(vl.hconcat(*row, spacing=LABELS + 14) for row in joined), spacing=16)
     return themed(stacked.resolve("legend", color="shared", shape="shared"))
 
 
-def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int, columns: int) -> Any:
-    means = rows.group_by("contender", maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
+def _means(rows: pl.DataFrame, *by: str) -> pl.DataFrame:
+    return rows.group_by("contender", *by, maintain_order=True).agg(pl.col("x").mean(), pl.col("y").mean())
+
+
+def _undominated(rows: pl.DataFrame) -> set[str]:
+    """The contenders that no other beats in both means at some point."""
+    found: set[str] = set()
+    for here in _means(rows, "point").partition_by("point"):
+        best = -math.inf
+        for name, goodput in here.sort("x", pl.col("y"), descending=[False, True]).select("contender", "y").iter_rows():
+            if goodput > best:
+                found.add(name)
+                best = goodput
+    return found
+
+
+def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, width: int, columns: int) -> Any:
+    # The names beside the marks are placed in this order.
+    places = {name: place for place, name in enumerate([*strong, *names])}
+    means = _means(rows).sort(pl.col("contender").replace_strict(places, default=None))
     log = prepare.low(means["x"]) > 0 and parts.wants_log(prepare.low(means["x"]), prepare.high(means["x"]), 5)
     outlines = []
     for name in names:
         of = rows.filter(pl.col("contender") == name)
         outlines.extend(parts.outline(parts.ellipse(of["x"], of["y"], log), name))
-    curves = pl.DataFrame(outlines, schema={"x": pl.Float64, "y": pl.Float64, "order": pl.Int64, "label": pl.String})
+    schema = {"x": pl.Float64, "y": pl.Float64, "order": pl.Int64, "label": pl.String}
+    curves = pl.DataFrame(outlines, schema=schema).rename({"label": "contender"})
     across = contenders.Axis.over(pl.concat([means["x"], curves["x"]]), width, log=log, reverse=True)
     down = contenders.Axis.over(pl.concat([means["y"], curves["y"]]), HEIGHT, reverse=True)
     x = vl.field(
@@ -96,20 +120,27 @@ def _panel(rows: pl.DataFrame, names: list[str], point: str, width: int, columns
         scale=options(domain=down.domain, nice=False, zero=False),
         axis=options(title="goodput of a flow (Mbit/s)", tickCount=6, minExtent=parts.EXTENT),
     )
-    looks = contenders.looks(names)
+    looks = contenders.looks(strong)
     # The dashes of the outlines are not those of the marks.
     legend = {"columns": columns, "symbolStrokeWidth": 0}
-    colour = looks.colour(**legend)
+    is_strong = pl.col("contender").is_in(strong)
+    faint_curves, faint = prepare.values(curves.filter(~is_strong)), prepare.values(means.filter(~is_strong))
     layers = []
-    if outlines:
-        layers.append(
-            parts.drawn(
-                prepare.values(curves.rename({"label": "contender"})), "line", strokeWidth=1.2, clip=True
-            ).encode(x=x, y=y, stroke=looks.stroke(), order=vl.field("order:Q"), strokeDash=looks.dash())
-        )
+    if len(strong) < len(names):
+        layers += [
+            parts.drawn(faint_curves, "line", strokeWidth=0.8, color=FAINT, opacity=0.4, clip=True).encode(
+                x=x, y=y, order=vl.field("order:Q"), detail=vl.field("contender:N")
+            ),
+            parts.drawn(faint, "point", filled=True, size=30, color=FAINT, opacity=0.7).encode(
+                x=x, y=y, tooltip=_tip()
+            ),
+        ]
     layers += [
-        parts.drawn(prepare.values(means), "point", filled=True, size=60, opacity=1).encode(
-            x=x, y=y, color=colour, shape=looks.shape(**legend), tooltip=_tip()
+        parts.drawn(prepare.values(curves.filter(is_strong)), "line", strokeWidth=1.2, clip=True).encode(
+            x=x, y=y, stroke=looks.stroke(), order=vl.field("order:Q"), strokeDash=looks.dash()
+        ),
+        parts.drawn(prepare.values(means.filter(is_strong)), "point", filled=True, size=60, opacity=1).encode(
+            x=x, y=y, color=looks.colour(**legend), shape=looks.shape(**legend), tooltip=_tip()
         ),
         *contenders.named(means, across, down, x, y, every=False),
     ]

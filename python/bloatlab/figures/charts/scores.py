@@ -63,10 +63,10 @@ def places(tables: network.Tables, *, width: int) -> Any:
 def _places(ranking: pl.DataFrame, width: int) -> Any:
     names = contenders.order(ranking)
     experiments = ranking["title"].unique(maintain_order=True).to_list()
-    room = min(MOST, max(NAMES, round(contenders.LETTER * max(map(len, names))) + 6))
+    room = min(MOST, max(NAMES, round(parts.LETTER * max(map(len, names))) + 6))
     wide = width - room - 30
     # Heads that fit beside each other need not be turned.
-    flat = len(experiments) * (contenders.LETTER * max(map(len, experiments)) + 10) < wide
+    flat = len(experiments) * (parts.LETTER * max(map(len, experiments)) + 10) < wide
     style = "{:.0f}" if width < NARROW else "{:.3g}"
     shown = ranking.drop_nulls("rank").select(
         "contender", "title", "rank",

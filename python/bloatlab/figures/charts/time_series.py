@@ -11,6 +11,8 @@ from bloatlab.figures.figure import as_figure
 from bloatlab.figures.theme import NEUTRAL, options, plot_width, themed
 
 HEIGHT = 130
+NAME = 18
+"""Height of the name of a reference line with its distance from the line, pixels."""
 
 
 def _panels(tables: network.Tables) -> str:
@@ -75,8 +77,7 @@ def time_series(tables: network.Tables, *, width: int) -> Any:
         panels.append(_window(series, axis, path))
     if prepare.has_values(series, "srtt_ms"):
         base = path.base_rtt_ms
-        top = prepare.maximum(series["srtt_ms"]) or 1.0
-        rule = _reference(base, f"base RTT {parts.number(base, 'ms')}", wide, top) if base else []
+        rule = _reference(base, f"base RTT {parts.number(base, 'ms')}", wide, series, "srtt_ms") if base else []
         panels.append(axis.panel(series, "srtt_ms", "sRTT (ms)", rule))
     if prepare.has_values(series, "throughput_mbps"):
         summed = network.table(network.across(tables).tables, "flow_series")
@@ -85,9 +86,25 @@ def time_series(tables: network.Tables, *, width: int) -> Any:
     return themed(vl.vconcat(*(panel(index == 0, index == last) for index, panel in enumerate(panels)), spacing=10))
 
 
-def _reference(value: float, text: str, width: int, top: float) -> list[Any]:
-    # The label is below the line, away from the data, unless the line is near the axis.
-    return parts.level(value, text, width, above=value < 0.2 * max(top, value))
+def _reference(value: float, text: str, width: int, series: pl.DataFrame, *columns: str) -> list[Any]:
+    """A reference line with its name at a corner of the line where fewest samples of these columns are."""
+    top = max(value, prepare.maximum(*(series[column] for column in columns)) or 1.0)
+    end = prepare.high(series["time_s"]) or 1.0
+    wide = end * parts.LETTER * len(text) / width
+    high = top * NAME / HEIGHT
+
+    def crossed(corner: tuple[bool, bool]) -> int:
+        right, above = corner
+        low = value if above else value - high
+        if low < 0:
+            # Below the axis there is no room.
+            return series.height * len(columns)
+        time = pl.col("time_s") > end - wide if right else pl.col("time_s") < wide
+        beside = series.filter(time)
+        return sum(beside.filter(pl.col(column).is_between(low, low + high)).height for column in columns)
+
+    right, above = min(((True, False), (True, True), (False, False), (False, True)), key=crossed)
+    return parts.level(value, text, width, above=above, left=not right)
 
 
 class _Axis:
@@ -158,8 +175,8 @@ def band(series: pl.DataFrame, column: str, bins: int = 200) -> pl.DataFrame:
 
 def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
     bdp = path.bdp_segments if axis.groups.flows == 1 else None
-    top = prepare.maximum(series["in_flight"]) or 1.0
-    rules = _reference(bdp, f"BDP {parts.number(bdp)}", axis.width, top) if bdp else []
+    shown = [name for name in ("in_flight", "cwnd") if prepare.has_values(series, name)]
+    rules = _reference(bdp, f"BDP {parts.number(bdp)}", axis.width, series, *shown) if bdp else []
     if axis.groups.grouped or not prepare.has_values(series, "in_flight") or not prepare.has_values(series, "cwnd"):
         column = "in_flight" if prepare.has_values(series, "in_flight") else "cwnd"
         return axis.panel(series, column, f"{column.replace('_', ' ')} (segments)", rules)
