@@ -15,7 +15,7 @@ RANKINGS = {"ranking", "places", "overall"}
 MATRICES = {
     "share_matrix", "delay_matrix", "srtt_grid", "load_delay", "load_loss", "buffer_delay", "survey_base", "survey_scores",
     "survey_shares", "survey_capacity", "survey_buffer", "survey_workload", "limit_series", "fetch_times", "limit_rtt",
-    "replications", "engine_series",
+    "replications", "engine_series", "published",
 }  # fmt: skip
 """Of pairs, by two parameters, over parameters of one experiment, and of several engines: test_coexistence.py,
 test_mmwave_grid.py, test_nr_rlc_figures.py, test_aqm_survey.py, test_home_router.py, test_compare_engines.py."""
@@ -183,6 +183,28 @@ def test_ellipses_of_a_crowd_have_colours_on_the_pareto_front_only():
     few = synthetic.ranked_tables(names[:8])
     assert set(colours(figures.draw("goodput_ellipses", few).to_dict())) == set(names[:8])
     assert "Grey" not in registry.find("goodput_ellipses").note(few)
+
+
+@pytest.mark.parametrize("width", [900, 360])
+def test_published_values_that_differ_have_rows(width):
+    rows = [
+        ("reno, 1 ms: window", 10.0, 11.0, 1),
+        ("reno, 2 ms: window", 10.0, 9.0, 1),
+        ("copa x 8, 50 Mbit/s: mean queue", 20.0, 2868.0, 0),
+        ("dctcp: marks", 0.0, 1.0, 1),
+        ("bbr: share", 0.5, 0.4, None),
+    ]
+    claims = pl.DataFrame(rows, ["name", "published", "measured", "holds"], orient="row").with_columns(unit=pl.lit(""))
+    spec = registry.find("published")({"claims": claims}, width=width).to_dict(validate=True)
+    [marks] = [unit for unit in units(spec) if mark(unit) == "point"]
+    drawn = spec["datasets"][marks["data"]["name"]]
+    assert [(row["row"].replace("\n", " "), row["verdict"], row["ratio"]) for row in drawn] == [
+        ("reno: 2 agree", "agrees", 1.1),
+        ("reno: 2 agree", "agrees", 0.9),
+        ("copa x 8, 50 Mbit/s: mean queue", "differs", 143.4),
+    ]
+    assert registry.find("published").note({"claims": claims}).startswith("2 without a verdict")
+    assert not registry.find("published").applicable({"claims": claims.clear()})
 
 
 def test_of_a_crowd_of_lines_the_ends_have_colours():

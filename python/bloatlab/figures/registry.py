@@ -22,6 +22,7 @@ FILES = {
     "queue_distribution": "queue_distribution",
     "flow_sojourn": "flow_sojourn",
     "rtt_histogram": "rtt_histogram",
+    "published": "published",
     "comparison": "comparison",
     "delay_throughput": "delay_throughput",
     "load_delay": "cell",

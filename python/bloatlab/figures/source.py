@@ -121,7 +121,7 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     if len(experiments) != 1:
         return tables
     experiment = CATALOGUE.get(experiments[0])
-    tables |= of_measures(experiment, tables)
+    tables |= of_measures(experiment, tables) | {"claims": store.claims()}
     return tables | of_ranking(of_store(store, experiment)) | of_series(store, experiment, tables["runs"])
 
 

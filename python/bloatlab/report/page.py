@@ -148,7 +148,8 @@ def _experiment(
     }
     known = _known(name)
     more = source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, of_runs)
-    own = SharedTables(of_runs | more | source.of_engines(store, mine))
+    claims = _claims(store, mine)
+    own = SharedTables(of_runs | more | source.of_engines(store, mine) | {"claims": claims})
     swept = sweep.read(own)
     measures = known.measures if known else {}
     if measures:
@@ -157,7 +158,6 @@ def _experiment(
     swept = replace(swept, frame=swept.frame.with_columns(utilization_percent=100 * pl.col("utilization")))
     columns = model.columns_of(swept.frame, measures, known, ranked=ranked is not None)
     queues = verdict.waiting(sweep.at_bottlenecks(own["metrics"], own["bottlenecks"]))
-    claims = _claims(store, mine)
     claimed = next(iter(claims["run_id"].to_list()), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
     picks = {run: why for run, why in picks.items() if store.has_tables(run)}

@@ -28,7 +28,7 @@ class CongestionControlBehaviour(Experiment):
     )
     source = "RFC 9438, RFC 6817, RFC 9332, Mathis 1997, Padhye 1998 and others, with a source for each claim"
     compared = ("case",)
-    figures = ("time_series", "operating_point", "queue_distribution")
+    figures = ("published", "time_series", "operating_point", "queue_distribution")
     parameters = (
         Parameter(
             "case", next(iter(CASES)), "",
