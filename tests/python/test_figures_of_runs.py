@@ -8,7 +8,7 @@ import pytest
 import synthetic
 from bloatlab import figures
 from bloatlab.figures import palette, registry, sweep
-from bloatlab.figures.charts import goodput_ellipses
+from bloatlab.figures.charts import fronts, goodput_ellipses
 from specification import colours, mark, rows, titles, units
 
 RANKINGS = {"ranking", "places", "overall"}
@@ -183,6 +183,31 @@ def test_ellipses_of_a_crowd_have_colours_on_the_pareto_front_only():
     few = synthetic.ranked_tables(names[:8])
     assert set(colours(figures.draw("goodput_ellipses", few).to_dict())) == set(names[:8])
     assert "Grey" not in registry.find("goodput_ellipses").note(few)
+
+
+def test_names_on_the_fronts_do_not_cross_the_bars():
+    tables = synthetic.ranked_tables([f"queue_{index}" for index in range(6)], points=("rate=1", "rate=2"))
+    spec = figures.draw("fronts", tables).to_dict(validate=True)
+    panels = [panel for row in spec["vconcat"] for panel in row["hconcat"]]
+    crossed = [
+        (name["contender"], bar["contender"])
+        for panel in panels
+        for name in rows_of(spec, panel, "text")
+        for bar in rows_of(spec, panel, "rule")
+        if "low" in bar and bar["low"] <= name["x"] <= bar["high"]
+        and abs(name["y"] - bar["y"]) * fronts.HEIGHT < 6 * span(panel)
+    ]  # fmt: skip
+    assert panels
+    assert crossed == []
+
+
+def rows_of(spec, panel, kind):
+    return [row for layer in panel["layer"] if mark(layer) == kind for row in spec["datasets"][layer["data"]["name"]]]
+
+
+def span(panel):
+    low, high = next(layer for layer in panel["layer"] if mark(layer) == "point")["encoding"]["y"]["scale"]["domain"]
+    return high - low
 
 
 @pytest.mark.parametrize("width", [900, 360])

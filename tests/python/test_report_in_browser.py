@@ -74,6 +74,19 @@ def test_paper_has_all_figures(browser, page):
     assert len(printed) == pytest.approx(len(again), rel=0.01)
 
 
+def test_on_paper_a_tall_figure_is_after_the_text_about_its_experiment(browser, page):
+    browser.open(page)
+    browser.evaluate("document.querySelector('header figure').classList.toggle('tall', false)")
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    first = "document.querySelector('header figure').getBoundingClientRect().top"
+    text = "document.querySelector('header pre').getBoundingClientRect().top"
+    assert browser.evaluate(f"{first} < {text}")
+    browser.evaluate("document.querySelector('header figure').classList.add('tall')")
+    assert browser.evaluate(f"{first} > {text}")
+    browser.call("Emulation.setEmulatedMedia", media="")
+    assert browser.evaluate(f"{first} < {text}")
+
+
 def test_names_are_text_also_in_figures_and_tips(browser, page):
     browser.open(page)
     browser.evaluate(f"Promise.all({SHOWN}.map(draw))")

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from bloatlab.report.drawing import Picture
 
 
+TALL = 700
+"""Height of a figure from which it does not fit on a sheet below an answer, pixels."""
+
+
 @dataclass
 class Drawn:
     """A figure on the page: one picture, or a picture for wide screens and one for phones."""
@@ -34,6 +38,11 @@ class Drawn:
     caption: str
     half: bool
     pictures: list[Picture]
+
+    @property
+    def tall(self) -> bool:
+        """Whether it takes more than half of a sheet of paper."""
+        return self.pictures[0].height > TALL
 
 
 @dataclass

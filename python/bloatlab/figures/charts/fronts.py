@@ -127,7 +127,14 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
         parts.drawn(prepare.values(both), "point", filled=True, size=55, opacity=1).encode(
             x=x, y=y, color=colour, shape=shape, tooltip=tip
         ),
-        *contenders.named(front, across, down, x, y, stairs(front)),
+        *contenders.named(
+            front,
+            across,
+            down,
+            x,
+            y,
+            [*stairs(front), *bars.select("low", "y", "high", pl.col("y").alias("to")).rows()],
+        ),
     ]
     heading = options(text=contenders.place(point)) if point else vl.UNSET
     return vl.layer(*layers, width=width, height=HEIGHT, title=heading)
