@@ -35,6 +35,11 @@ impl Clock {
         self.now().saturating_sub(ago)
     }
 
+    /// The realtime clock at the start of the run; the clocks are compared now.
+    pub fn realtime_at_start(&self) -> Nanos {
+        realtime() - self.now()
+    }
+
     /// An instant of the run on the monotonic clock, for timers with absolute time.
     pub fn monotonic(&self, at: Nanos) -> Nanos {
         self.start + at

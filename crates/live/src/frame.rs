@@ -50,6 +50,13 @@ pub(crate) struct Frame {
 impl Frame {
     /// Reads a frame behind its virtio header. `None`: it is no TCP, UDP or ICMP echo over IPv4, or it is cut off.
     pub fn read(bytes: &[u8]) -> Option<Self> {
+        let total = usize::from(u16_at(bytes, IP + 2)?);
+        bytes.get(IP..IP + total)?;
+        Self::read_headers(bytes)
+    }
+
+    /// Reads a frame of which only the headers need to be there.
+    pub fn read_headers(bytes: &[u8]) -> Option<Self> {
         let ethertype = u16_at(bytes, IP - 2)?;
         let version = *bytes.get(IP)?;
         if ethertype != ETHERTYPE_IPV4 || version >> 4 != 4 {
@@ -57,7 +64,7 @@ impl Frame {
         }
         let ip_header = usize::from(version & 15) * 4;
         let total = usize::from(u16_at(bytes, IP + 2)?);
-        let packet = bytes.get(IP..IP + total)?;
+        let packet = bytes.get(IP..)?;
         let is_fragment = u16_at(packet, 6)? & 0x3fff != 0;
         let (head, body) = packet.split_at_checked(ip_header)?;
         let address = |at: usize| -> Option<Ipv4Addr> {
@@ -97,7 +104,7 @@ impl Frame {
             }
             _ => return None,
         }
-        frame.payload = body.len().checked_sub(frame.header)?;
+        frame.payload = total.checked_sub(ip_header + frame.header)?;
         if bytes[1] & 0x7f == GSO_TCP_IPV4 {
             let size = usize::from(u16::from_ne_bytes([bytes[4], bytes[5]]));
             frame.segment_size = if size < frame.payload { size } else { 0 };
@@ -352,6 +359,18 @@ mod tests {
         let ip = &frame[ETHERNET..];
         let pseudo = sum_of(&ip[12..20], 6 + (ip.len() - 20) as u32);
         sum_of(&ip[..20], 0) == 0xffff && sum_of(&ip[20..], pseudo.into()) == 0xffff
+    }
+
+    #[test]
+    fn headers_are_enough_to_read_a_frame_that_is_cut_off() {
+        let whole = tcp(&[7; 1000], 400, FIN);
+        let cut = &whole[..VNET + ETHERNET + 20 + 60];
+        assert_eq!(Frame::read(cut), None);
+        assert_eq!(Frame::read_headers(cut), Frame::read(&whole));
+        assert_eq!(
+            Frame::read_headers(cut).map(|frame| frame.segments()),
+            Some(3)
+        );
     }
 
     proptest! {

@@ -43,6 +43,8 @@ pub enum FlowKind {
     Tcp {
         /// Linux's name of the congestion control of end 0.
         cca: String,
+        /// When end 1 reports what it reads.
+        reads: Reads,
     },
     /// Datagrams from end 0 to end 1.
     Udp,
@@ -50,6 +52,15 @@ pub enum FlowKind {
     Echo,
     /// A program at end 1.
     Program(Program),
+}
+
+/// When the receiver of a flow reports what it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reads {
+    /// With each read, as soon as there is something to read.
+    AtOnce,
+    /// With each observation, as much as has arrived in order. It reads in large pieces, which takes few system calls.
+    WhenObserved,
 }
 
 /// A flow of the plan, as its hosts need to know it.

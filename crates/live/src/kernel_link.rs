@@ -1,5 +1,4 @@
-//! Links of the kernel: HTB with a queue discipline on a veth device of the emulator's namespace. Frames pass it before our network, which only delays
-//! them.
+//! Links of the kernel: HTB with a queue discipline on a veth device. What enters the device at one end leaves the pair at the other.
 
 use std::collections::HashMap;
 use std::io;
@@ -18,7 +17,6 @@ use crate::namespace::Namespace;
 use crate::netlink::{
     Handle, Htb, HtbClass, Netlink, QdiscOptions, TrafficCounters, VethEnd, doing,
 };
-use crate::packet_socket::PacketSocket;
 
 /// Time between two changes of a rate that varies.
 const RATE_PERIOD: Nanos = 10 * MILLISECOND;
@@ -28,6 +26,8 @@ const FORGOTTEN: Nanos = 30 * SECOND;
 const ETHERNET: u64 = 14;
 /// Bytes of the IP packet for which the rate is exact, because our links count other headers than the kernel.
 const FULL: f64 = 1500.0;
+/// MAC address of both ends of a link's veth pair.
+const PAIR_MAC: [u8; 6] = [2, 0, 0, 0, 1, 1];
 const HTB: Handle = Handle::new(1, 0);
 const CLASS: Handle = Handle::new(1, 1);
 
@@ -46,14 +46,23 @@ pub(crate) fn without_links(plan: &Plan) -> Plan {
     plan
 }
 
+/// When the kernel's timers fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timers {
+    /// A fraction of a millisecond late, in real time.
+    Late,
+    /// At the instant for which they are set, in virtual time.
+    Exact,
+}
+
 /// A link of the kernel.
 pub(crate) struct KernelLink {
     /// Its index among the plan's boxes.
     pub number: usize,
-    /// Frames go in here.
-    entrance: PacketSocket,
     netlink: Netlink,
+    /// Index of the device with the queue.
     device: u32,
+    timers: Timers,
     link: PlanLink,
     varying: Option<VaryingRate>,
     /// The rate now, bit/s.
@@ -81,7 +90,8 @@ fn key(owner: &Owner, frame: &Frame) -> Key {
 }
 
 impl KernelLink {
-    /// Makes the link of box `number` in the calling thread's namespace. Returns it with the socket at which frames come out.
+    /// Makes the link of box `number` in the calling thread's namespace. Returns it with the indices of its devices: packets enter the first and come
+    /// out of the second.
     ///
     /// # Errors
     /// The kernel refuses something, or does not keep a setting.
@@ -90,22 +100,11 @@ impl KernelLink {
         number: usize,
         link: &PlanLink,
         streams: &Streams,
-    ) -> io::Result<(Self, PacketSocket)> {
+        (timers, mtu): (Timers, u32),
+    ) -> io::Result<(Self, [u32; 2])> {
         let mut netlink = Netlink::open()?;
-        let ends = ["in", "out"].map(|side| VethEnd {
-            name: format!("{side}{number}"),
-            mac: [2, 0, 0, 0, 1, number as u8],
-            mtu: 65_535,
-            gso_max_segs: 65_535,
-        });
-        netlink.add_veth(&ends[0], &ends[1], &Namespace::current()?)?;
-        let devices = [
-            Netlink::index_of(&ends[0].name)?,
-            Netlink::index_of(&ends[1].name)?,
-        ];
-        for device in devices {
-            netlink.set_up(device, true)?;
-        }
+        let name = format!("link{number}");
+        let devices = add_pair(&mut netlink, &name, mtu)?;
         let device = devices[0];
         let htb = QdiscOptions::Htb(Htb {
             default: CLASS.minor,
@@ -113,7 +112,7 @@ impl KernelLink {
         netlink.set_qdisc(device, Handle::ROOT, HTB, htb)?;
         let mut this = Self {
             number,
-            entrance: PacketSocket::open_to_queue(device)?,
+            timers,
             device,
             netlink,
             varying: link.vary_rate.as_ref().map(|vary| {
@@ -134,31 +133,26 @@ impl KernelLink {
         let class = this.class();
         this.netlink.add_class(device, HTB, CLASS, class)?;
         let words = tc_words(link).map_err(io::Error::other)?;
-        add_queue(&ends[0].name, &words)?;
-        Ok((this, PacketSocket::open(devices[1])?))
+        add_queue(&name, &words)?;
+        Ok((this, devices))
     }
 
     /// HTB's class for the present rate. The kernel counts Ethernet headers, our links those of the scenario.
     fn class(&self) -> HtbClass {
         let ours = FULL + f64::from(self.link.header + self.link.overhead);
         let bytes_per_second = self.rate / 8.0 * (FULL + ETHERNET as f64) / ours;
-        HtbClass::of_rate(
-            (bytes_per_second as u64).max(1),
-            FULL as u32 + ETHERNET as u32,
-        )
+        let rate = (bytes_per_second as u64).max(1);
+        let frame = FULL as u32 + ETHERNET as u32;
+        match self.timers {
+            Timers::Late => HtbClass::of_rate(rate, frame),
+            Timers::Exact => HtbClass::exact(rate, frame),
+        }
     }
 
-    /// A frame enters. Returns false if the queue, or the device, has no room.
-    pub fn enter(
-        &mut self,
-        at: Nanos,
-        owner: &Owner,
-        frame: &Frame,
-        bytes: &[u8],
-    ) -> io::Result<bool> {
+    /// A frame enters.
+    pub fn enter(&mut self, at: Nanos, owner: &Owner, frame: &Frame) {
         self.arrivals += frame.segments() as u64;
         self.inside.insert(key(owner, frame), (at, frame.ecn));
-        self.entrance.send([bytes, &[]])
     }
 
     /// A frame came out.
@@ -291,6 +285,28 @@ impl KernelLink {
     pub fn planned(&self) -> &PlanLink {
         &self.link
     }
+}
+
+/// Makes a veth pair, `name` and `name` with the suffix `out`, in the calling thread's namespace, and puts both ends up. Returns their indices.
+///
+/// The MTU is that of the hosts, because queue disciplines derive parameters from it, such as the quantum of fq_codel.
+pub(crate) fn add_pair(netlink: &mut Netlink, name: &str, mtu: u32) -> io::Result<[u32; 2]> {
+    let ends = [name.to_owned(), format!("{name}out")].map(|name| VethEnd {
+        name,
+        // Every frame has this destination (`Netlink::set_up`), and both ends are to take it.
+        mac: PAIR_MAC,
+        mtu,
+        gso_max_segs: 65_535,
+    });
+    netlink.add_veth(&ends[0], &ends[1], &Namespace::current()?)?;
+    let devices = [
+        Netlink::index_of(&ends[0].name)?,
+        Netlink::index_of(&ends[1].name)?,
+    ];
+    for device in devices {
+        netlink.set_up(device, true)?;
+    }
+    Ok(devices)
 }
 
 /// Puts a queue discipline into HTB's class.

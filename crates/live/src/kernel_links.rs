@@ -1,19 +1,17 @@
-//! All links of the kernel in a run: which packets cross which, and their part of the outcome.
+//! All links of the kernel in a run: their samples and their part of the outcome.
 
 use std::io;
 
 use bloatlab_outcome::metrics::{
-    F_DROPPED_AQM, F_DROPPED_OVERFLOW, F_DROPS_L4, F_LOSS_RATE_L4, F_MARKS_L4, F_RESIDUE,
-    F_RX_PACKETS, F_TX_PACKETS, L_LOSS_EVENTS,
+    F_DROPPED_AQM, F_DROPPED_OVERFLOW, F_DROPS_L4, F_LOSS_RATE_L4, F_MARKS_L4,
+    F_MEAN_THROUGHPUT_L4, F_MEAN_UTILIZATION_BDP_L4, F_MEAN_UTILIZATION_BDP_MEASURED_L4,
+    F_MEAN_UTILIZATION_BW_L4, F_RESIDUE, F_RX_PACKETS, F_TX_PACKETS, L_LOSS_EVENTS,
 };
 use bloatlab_outcome::{Candidate, Distribution, Flows, LinkInfo, MS, MetricId, Outcome, Sheet};
-use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
-use bloatlab_units::{Nanos, SECOND, Streams};
+use bloatlab_scenario::Plan;
+use bloatlab_units::{Nanos, SECOND};
 
-use crate::directory::Owner;
-use crate::frame::Frame;
 use crate::kernel_link::KernelLink;
-use crate::packet_socket::PacketSocket;
 
 /// Metrics of flows that count packets in our network. The kernel's links come before it, so there are none.
 const COUNTED_BY_US: [MetricId; 8] = [
@@ -30,14 +28,10 @@ const COUNTED_BY_US: [MetricId; 8] = [
 /// A link and its sample.
 pub(crate) type Row = (u32, [f64; 8]);
 
-/// The links of the kernel. Without one, every frame goes to our network at once.
+/// The links of the kernel in a run.
 #[derive(Default)]
 pub(crate) struct KernelLinks {
     links: Vec<KernelLink>,
-    /// By flow and direction: the link that its packets cross.
-    routes: Vec<[Option<usize>; 2]>,
-    /// Index of the socket of the first link's exit.
-    first_exit: usize,
     sample_interval: Nanos,
     next_sample: Nanos,
     warmup: Nanos,
@@ -47,65 +41,26 @@ pub(crate) struct KernelLinks {
 }
 
 impl KernelLinks {
-    /// Makes the links of a plan. Returns the sockets of their exits, which follow `first_exit` others.
-    ///
-    /// # Errors
-    /// The kernel refuses something.
-    pub fn make(
-        plan: &Plan,
-        flows: &[&PlanFlow],
-        first_exit: usize,
-        seed: u64,
-    ) -> io::Result<(Self, Vec<PacketSocket>)> {
-        let streams = Streams::new(seed);
-        let (mut links, mut exits) = (Vec::new(), Vec::new());
-        for (number, planned) in plan.boxes.iter().enumerate() {
-            if let PlanBoxKind::Link(link) = &planned.kind {
-                let (link, exit) = KernelLink::make(plan, number, link, &streams)?;
-                links.push(link);
-                exits.push(exit);
-            }
-        }
-        let crossed = |path: &[usize]| links.iter().position(|link| path.contains(&link.number));
-        let routes = flows
-            .iter()
-            .map(|flow| [crossed(&flow.forward), crossed(&flow.reverse)]);
-        let this = Self {
-            routes: routes.collect(),
+    /// The links of a plan, which have been made.
+    pub fn new(plan: &Plan, links: Vec<KernelLink>) -> Self {
+        Self {
             links,
-            first_exit,
             sample_interval: plan.sample_interval,
             next_sample: plan.sample_interval,
             warmup: plan.warmup,
             is_warm: plan.warmup == 0,
             rows: Vec::new(),
-        };
-        Ok((this, exits))
+        }
     }
 
-    /// Takes a frame of a host to the link that it crosses. Returns true if our network is to have it now.
-    ///
-    /// # Errors
-    /// A device is gone.
-    pub fn pass(
-        &mut self,
-        from: usize,
-        at: Nanos,
-        (owner, frame, bytes): (&Owner, &Frame, &[u8]),
-    ) -> io::Result<bool> {
-        if self.links.is_empty() {
-            return Ok(true);
-        }
-        if let Some(index) = from.checked_sub(self.first_exit) {
-            self.links[index].leave(at, owner, frame);
-            return Ok(true);
-        }
-        let Some(index) = self.routes[owner.flow][usize::from(owner.direction)] else {
-            return Ok(true);
-        };
-        // Packets that do not fit into the queue are in the kernel's drop counter.
-        self.links[index].enter(at, owner, frame, bytes)?;
-        Ok(false)
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// The link with this index.
+    pub fn link(&mut self, index: usize) -> &mut KernelLink {
+        &mut self.links[index]
     }
 
     /// When something is to be done next.
@@ -182,6 +137,37 @@ impl KernelLinks {
         }
     }
 
+    /// Measures how much of the slowest link on its path each flow uses, in `span` ns. Our network has no links to compare with.
+    fn measure_use(&self, plan: &Plan, span: Nanos, outcome: &mut Outcome) {
+        let with_data = plan.all_flows().filter(|flow| flow.traffic.has_data());
+        let mut sheet = Sheet::default();
+        for (rank, flow) in with_data.enumerate() {
+            let crossed = self.links.iter();
+            let crossed = crossed.filter(|link| flow.forward.contains(&link.number));
+            let rates = crossed.map(|link| link.mean_rate(span));
+            let Some(rate) = rates.reduce(f64::min) else {
+                continue;
+            };
+            let value = |metric: MetricId| {
+                let mut values = outcome.flow_metrics.iter();
+                let found = values.find(|v| v.entity as usize == rank && v.metric == metric);
+                found.map(|v| v.value)
+            };
+            let share = value(F_MEAN_THROUGHPUT_L4).map(|throughput| throughput * 1e6 / rate);
+            let measured = value(F_MEAN_UTILIZATION_BDP_MEASURED_L4);
+            let of_rate = share
+                .zip(measured)
+                .map(|(share, measured)| share * measured);
+            sheet.put(
+                rank,
+                F_MEAN_UTILIZATION_BW_L4,
+                share.filter(|_| flow.traffic.is_tcp()),
+            );
+            sheet.put(rank, F_MEAN_UTILIZATION_BDP_L4, of_rate);
+        }
+        outcome.flow_metrics.append(&mut sheet.0);
+    }
+
     /// Adds the links to the outcome of our network.
     ///
     /// # Errors
@@ -220,6 +206,7 @@ impl KernelLinks {
             }
         }
         self.measure_shares(plan, end, &mut sheet, outcome);
+        self.measure_use(plan, end - warmup, outcome);
         // The kernel does not say which flow a dropped packet belongs to.
         sheet.0.retain(|value| value.metric != L_LOSS_EVENTS);
         outcome.link_metrics = sheet.0;

@@ -17,6 +17,25 @@ pub const HOST_DEVICE: &str = "eth0";
 pub const HOST_MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 /// The MAC address of the emulator's devices. It differs, so the emulator's own IP stack ignores the frames.
 const EMULATOR_MAC: [u8; 6] = [2, 0, 0, 0, 0, 2];
+
+/// What carries packets between the hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// The emulator, which takes frames from the devices by packet sockets.
+    Emulator,
+    /// The kernel, which routes packets.
+    Kernel,
+}
+
+impl Carrier {
+    /// The MAC address of its devices.
+    fn mac(self) -> [u8; 6] {
+        match self {
+            Self::Emulator => EMULATOR_MAC,
+            Self::Kernel => HOST_MAC,
+        }
+    }
+}
 /// The network that holds every host's address.
 const NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 
@@ -70,6 +89,11 @@ struct Side {
 }
 
 impl Laid {
+    /// The largest MTU of a host.
+    pub fn mtu(&self) -> u32 {
+        self.ends.iter().map(|end| end.mtu).max().unwrap_or(1500)
+    }
+
     /// Packets that the devices between hosts and emulator dropped so far.
     ///
     /// # Errors
@@ -92,7 +116,7 @@ impl Laid {
 ///
 /// # Errors
 /// The kernel refuses something, or does not keep a setting. The error names it.
-pub fn lay(layout: &Layout) -> io::Result<Laid> {
+pub fn lay(layout: &Layout, carrier: Carrier) -> io::Result<Laid> {
     disable_ipv6()?;
     let mut laid = Laid {
         hosts: layout
@@ -114,7 +138,7 @@ pub fn lay(layout: &Layout) -> io::Result<Laid> {
             mtu: settings.mtu,
             gso_max_segs: settings.gso_max_segs,
         };
-        let [here, there] = [end(&name, EMULATOR_MAC), end(HOST_DEVICE, HOST_MAC)];
+        let [here, there] = [end(&name, carrier.mac()), end(HOST_DEVICE, HOST_MAC)];
         laid.emulator.add_veth(&here, &there, &namespace)?;
         let index = Netlink::index_of(&name)?;
         laid.emulator.set_up(index, true)?;

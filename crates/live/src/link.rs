@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::frame::Frame;
 use crate::frame_store::{FrameStore, Kept, Place};
 use crate::hosts::Hosts;
-use crate::kernel_links::KernelLinks;
+use crate::kernel_feed::KernelFeed;
 use crate::lateness::Lateness;
 use crate::packet_socket::{Batch, PacketSocket, Received};
 use crate::samples::Samples;
@@ -46,7 +46,7 @@ pub(crate) struct Link<'a> {
     /// Where the samples of the links go while the run lasts.
     pub samples: Option<Samples>,
     /// Links of the kernel, which frames cross before our network.
-    pub kernel: KernelLinks,
+    pub kernel: KernelFeed,
     pub work: Work,
 }
 
@@ -116,9 +116,9 @@ impl Link<'_> {
         if !more {
             self.advance(now)?;
         }
-        if self.kernel.turn(now)?
+        if self.kernel.links.turn(now)?
             && let Some(samples) = &self.samples
-            && let Some((time, rows)) = self.kernel.last_sample()
+            && let Some((time, rows)) = self.kernel.links.last_sample()
         {
             samples.add_rows(*time, rows);
         }
@@ -314,7 +314,11 @@ impl Link<'_> {
     /// Waits for a frame, a report or the next event.
     fn wait(&mut self, end: Nanos) -> io::Result<()> {
         self.clock.sleep_until(self.work.turned + PERIOD);
-        let due = self.session.next_at().min(self.kernel.next_at()).min(end);
+        let due = self
+            .session
+            .next_at()
+            .min(self.kernel.links.next_at())
+            .min(end);
         let longest = due.saturating_sub(self.clock.now()).min(LONGEST_WAIT);
         if longest == 0 {
             return Ok(());

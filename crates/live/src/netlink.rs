@@ -1,6 +1,7 @@
 //! Netlink: sets up the links, routes and queues of a network namespace, and reads their counters.
 
 mod links;
+mod routing;
 mod tc;
 
 use std::io;
@@ -16,7 +17,7 @@ use netlink_sys::{Socket, SocketAddr};
 use crate::Namespace;
 
 pub use links::{LinkCounters, VethEnd};
-pub use tc::{Fifo, Handle, Htb, HtbClass, Qdisc, QdiscOptions, TrafficCounters};
+pub use tc::{Fifo, Handle, Htb, HtbClass, Netem, Qdisc, QdiscOptions, TrafficCounters};
 
 /// Requests that are sent before their answers are read. Their answers must fit into the socket's receive buffer.
 const BATCH: usize = 64;

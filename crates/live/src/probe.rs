@@ -45,7 +45,7 @@ pub struct Scheduling {
 }
 
 /// Congestion controls of Linux. The kernel loads the module of one that is asked for, if it may.
-const CONGESTION_CONTROLS: [&str; 16] = [
+const CONGESTION_CONTROLS: [&str; 17] = [
     "bbr",
     "bic",
     "cdg",
@@ -62,6 +62,7 @@ const CONGESTION_CONTROLS: [&str; 16] = [
     "vegas",
     "veno",
     "westwood",
+    "yeah",
 ];
 /// Queue disciplines, as short as `tc` takes them.
 const QUEUES: [&str; 22] = [

@@ -4,11 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use bloatlab_scenario::PlanFlow;
+use bloatlab_scenario::{PlanFlow, Traffic};
 use bloatlab_units::SECOND;
 
 use crate::directory::FIRST_PORT;
-use crate::hosts::{End, FlowKind, FlowSpec, Program, Streams};
+use crate::hosts::{End, FlowKind, FlowSpec, Program, Reads, Streams};
 use crate::laid::Laid;
 use crate::layout::linux_name;
 use crate::servers::Servers;
@@ -29,6 +29,8 @@ pub(crate) struct Programs<'a> {
     /// Variables for the environment and the arguments of programs.
     pub variables: &'a [(String, String)],
     pub foreground: Option<&'a Foreground>,
+    /// Time is virtual, so that system calls are what a run costs.
+    pub is_virtual: bool,
     pub laid: &'a Laid,
 }
 
@@ -74,7 +76,13 @@ impl Programs<'_> {
                 },
             })
         } else if flow.traffic.is_tcp() {
-            FlowKind::Tcp { cca }
+            let is_endless = matches!(flow.traffic, Traffic::Greedy(_));
+            let reads = if self.is_virtual && is_endless {
+                Reads::WhenObserved
+            } else {
+                Reads::AtOnce
+            };
+            FlowKind::Tcp { cca, reads }
         } else if flow.traffic.has_data() {
             FlowKind::Udp
         } else {

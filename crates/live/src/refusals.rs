@@ -1,5 +1,6 @@
 //! What Linux, or this machine, cannot run of a scenario.
 
+use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
 
@@ -22,8 +23,34 @@ pub struct Refusal {
     pub reason: String,
 }
 
+/// The kernel that is to run a scenario.
+#[derive(Clone, Copy, Debug)]
+pub enum Kernel<'a> {
+    /// That of this machine, in real time.
+    Here(LinkKind),
+    /// One in virtual time, with the congestion controls and queue disciplines that it has.
+    Virtual {
+        /// Names of congestion controls.
+        congestion_controls: &'a [String],
+        /// Names of queue disciplines.
+        queues: &'a [String],
+    },
+}
+
+impl Kernel<'_> {
+    fn congestion_controls(&self) -> &[String] {
+        match self {
+            Self::Here(_) => congestion_controls(),
+            Self::Virtual {
+                congestion_controls,
+                ..
+            } => congestion_controls,
+        }
+    }
+}
+
 /// What cannot be run of a scenario, each key once.
-pub fn refusals(scenario: &Scenario, plan: Plan, link: LinkKind) -> Vec<Refusal> {
+pub fn refusals(scenario: &Scenario, plan: Plan, kernel: Kernel<'_>) -> Vec<Refusal> {
     let plan = &*with_buffers(&Arc::new(plan));
     let paths = flow_paths(scenario, plan);
     let path_of = |flow: usize, key: &str| match (paths.get(flow), key) {
@@ -34,14 +61,14 @@ pub fn refusals(scenario: &Scenario, plan: Plan, link: LinkKind) -> Vec<Refusal>
     let mut found: Vec<Refusal> = Vec::new();
     for (index, flow) in plan.all_flows().enumerate() {
         if flow.traffic.is_tcp()
-            && let Err((key, reason)) = check_congestion_control(flow)
+            && let Err((key, reason)) = check_congestion_control(flow, &kernel)
         {
             let path = path_of(index, &key);
             found.push(Refusal { path, reason });
         }
     }
     for (index, flow) in plan.all_flows().enumerate() {
-        for (key, reason) in check_programs(flow) {
+        for (key, reason) in check_programs(flow, &kernel) {
             let path = path_of(index, key);
             found.push(Refusal { path, reason });
         }
@@ -53,8 +80,16 @@ pub fn refusals(scenario: &Scenario, plan: Plan, link: LinkKind) -> Vec<Refusal>
         });
     }
     found.extend(check_python_queues(scenario, plan));
-    if link == LinkKind::Kernel {
-        found.extend(check_kernel_links(scenario, plan));
+    match kernel {
+        Kernel::Here(LinkKind::Userspace) => {}
+        Kernel::Here(LinkKind::Kernel) => found.extend(check_kernel_links(scenario, plan)),
+        Kernel::Virtual { queues, .. } => {
+            found.extend(check_routed(scenario, plan, queues));
+            for (index, key, reason) in check_shared_parameters(plan) {
+                let path = path_of(index, &key);
+                found.push(Refusal { path, reason });
+            }
+        }
     }
     // Equal flows of one table give equal refusals.
     found.dedup();
@@ -114,7 +149,7 @@ fn queue_path(scenario: &Scenario, index: usize, name: &str, link: &PlanLink) ->
 }
 
 /// Refuses a congestion control that Linux or this kernel lacks, and parameters that are not the kernel's.
-fn check_congestion_control(flow: &PlanFlow) -> Result<(), (String, String)> {
+fn check_congestion_control(flow: &PlanFlow, kernel: &Kernel<'_>) -> Result<(), (String, String)> {
     let at = |key: &str| {
         if key == "kind" {
             "cca".to_owned()
@@ -132,7 +167,7 @@ fn check_congestion_control(flow: &PlanFlow) -> Result<(), (String, String)> {
         let (key, reason) = why.split_once(": ").unwrap_or(("kind", &why));
         (at(key), reason.to_owned())
     })?;
-    let available = congestion_controls();
+    let available = kernel.congestion_controls();
     if !available.iter().any(|name| name == algorithm.name) {
         let name = algorithm.name;
         let module = algorithm.module.map_or(String::new(), |module| {
@@ -142,6 +177,10 @@ fn check_congestion_control(flow: &PlanFlow) -> Result<(), (String, String)> {
         let why =
             format!("this kernel has no congestion control `{name}` (it has {known}){module}");
         return Err((at("kind"), why));
+    }
+    if let Kernel::Virtual { .. } = kernel {
+        // Its parameters are set before the run.
+        return Ok(());
     }
     for parameter in &algorithm.parameters {
         let file = fs::read_to_string(&parameter.file).ok();
@@ -158,11 +197,34 @@ fn check_congestion_control(flow: &PlanFlow) -> Result<(), (String, String)> {
     Ok(())
 }
 
+/// Refuses parameters of a congestion control in which flows differ, because a kernel has one set of them.
+fn check_shared_parameters(plan: &Plan) -> Vec<(usize, String, String)> {
+    let mut first: HashMap<String, (u32, &str)> = HashMap::new();
+    let mut found = Vec::new();
+    for (index, flow) in plan.all_flows().enumerate() {
+        let parameters = flow.cca.linux().map(|algorithm| algorithm.parameters);
+        for parameter in parameters.unwrap_or_default() {
+            let own = (parameter.value, flow.name.as_str());
+            let (value, name) = *first.entry(parameter.file).or_insert(own);
+            if value != parameter.value {
+                let why =
+                    format!("is {value} for flow `{name}`; a kernel has one value for all flows");
+                found.push((index, format!("cca.{}", parameter.ours), why));
+            }
+        }
+    }
+    found
+}
+
 /// Refuses programs that are not installed, and a code point that they would not use.
-fn check_programs(flow: &PlanFlow) -> Vec<(&'static str, String)> {
+fn check_programs(flow: &PlanFlow, kernel: &Kernel<'_>) -> Vec<(&'static str, String)> {
     let Some(programs) = flow.traffic.programs("") else {
         return Vec::new();
     };
+    if let Kernel::Virtual { .. } = kernel {
+        let why = "is a program, which only an engine in real time runs; use --engine linux";
+        return vec![("traffic", why.to_owned())];
+    }
     let mut found = Vec::new();
     for words in [&programs.client, &programs.server] {
         if let Some(program) = words.first()
@@ -176,6 +238,58 @@ fn check_programs(flow: &PlanFlow) -> Vec<(&'static str, String)> {
     if flow.dscp != 0 {
         let why = "programs choose their code points themselves; leave it out";
         found.push(("dscp", why.to_owned()));
+    }
+    found
+}
+
+/// Refuses what a network in the kernel cannot do.
+fn check_routed(scenario: &Scenario, plan: &Plan, queues: &[String]) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    let mut refuse = |path: String, reason: String| found.push(Refusal { path, reason });
+    if scenario.cell.is_some() {
+        refuse(
+            "cell".into(),
+            "the kernel has no 5G cell; use --engine sim".into(),
+        );
+        return found;
+    }
+    if !plan.timeline.is_empty() {
+        let why = "a kernel in virtual time makes no changes during a run; use --engine sim";
+        refuse("timeline".into(), why.into());
+        return found;
+    }
+    for (index, name, link) in links(plan) {
+        if let QueueConfig::Python(_) = link.queue {
+            continue;
+        }
+        let queue = queue_path(scenario, index, name, link);
+        let place = queue.rsplit_once('.').map_or("boxes", |(place, _)| place);
+        if link.device_packets > 1 {
+            let why = "HTB has no ring of a device; use 0 or 1, or --engine sim";
+            refuse(format!("{place}.device_packets"), why.into());
+        }
+        match tc_words(link) {
+            Err(why) => refuse(queue, why),
+            Ok(words) => {
+                let kind = words.split(' ').next().unwrap_or_default();
+                if !queues.iter().any(|known| known == kind) {
+                    let known = queues.join(", ");
+                    let why =
+                        format!("this kernel has no queue discipline `{kind}` (it has {known})");
+                    refuse(queue, why);
+                }
+            }
+        }
+    }
+    for planned in &plan.boxes {
+        let why = match &planned.kind {
+            PlanBoxKind::Impairment(_) => "is no link and no delay; use --engine sim",
+            PlanBoxKind::Delay {
+                jitter: Some(_), ..
+            } => "varies from packet to packet; use --engine sim",
+            _ => continue,
+        };
+        refuse(format!("boxes.{}", planned.name), why.into());
     }
     found
 }

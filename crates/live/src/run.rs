@@ -17,9 +17,9 @@ use crate::clock::{Clock, thread_cpu_time};
 use crate::directory::Directory;
 use crate::error::Error;
 use crate::hosts::Hosts;
+use crate::kernel_feed::KernelFeed;
 use crate::kernel_link::without_links;
-use crate::kernel_links::KernelLinks;
-use crate::laid::{Laid, lay};
+use crate::laid::{Carrier, Laid, lay};
 use crate::lateness::Lateness;
 use crate::layout::{FlowRefusal, layout};
 use crate::link::Link;
@@ -84,13 +84,15 @@ pub enum LinkKind {
 pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<Finished, Error> {
     let plan = with_buffers(&plan);
     let flows: Vec<&PlanFlow> = plan.all_flows().collect();
-    let mut laid = lay(&layout(&plan).map_err(|found| refused(&plan, &found))?)?;
+    let layout = layout(&plan).map_err(|found| refused(&plan, &found))?;
+    let mut laid = lay(&layout, Carrier::Emulator)?;
     let sockets = laid.ends.iter().map(|end| PacketSocket::open(end.index));
     let mut sockets = sockets.collect::<Result<Vec<_>, _>>()?;
-    let mut kernel = KernelLinks::default();
+    let mut kernel = KernelFeed::default();
     let mut network = Arc::clone(&plan);
     if options.link == LinkKind::Kernel {
-        let (links, exits) = KernelLinks::make(&plan, &flows, sockets.len(), options.seed)?;
+        let (links, exits) =
+            KernelFeed::make(&plan, &flows, sockets.len(), laid.mtu(), options.seed)?;
         sockets.extend(exits);
         kernel = links;
         network = Arc::new(without_links(&plan));
@@ -119,13 +121,14 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<F
         files: options.files.as_deref(),
         variables: &options.variables,
         foreground: options.foreground.as_ref(),
+        is_virtual: false,
         laid: &laid,
     };
     // They are killed after everything else has ended.
     let _servers = programs.servers(&flows)?;
     let before = CpuTime::now();
     let clock = Clock::starting_in(LEAD);
-    let (poll, phase) = polling(plan.sample_interval);
+    let (poll, phase) = polling(plan.sample_interval, LONGEST_POLL);
     let specs = flows.iter().enumerate();
     let specs = specs
         .map(|(index, flow)| programs.spec(index, flow))
@@ -169,7 +172,7 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<F
         Some(_) => link.session.finish_now()?,
         None => link.session.finish()?,
     };
-    link.kernel.finish(&plan, at, &mut outcome)?;
+    link.kernel.links.finish(&plan, at, &mut outcome)?;
     let failed = link
         .ended
         .iter()
@@ -198,12 +201,12 @@ fn names(plan: &Plan, series: &Series) -> Names {
 }
 
 /// Time between two observations of a connection, and by how much they precede the samples.
-fn polling(sample_interval: Nanos) -> (Nanos, Nanos) {
-    let poll = sample_interval / sample_interval.div_ceil(LONGEST_POLL).max(1);
+pub(crate) fn polling(sample_interval: Nanos, longest: Nanos) -> (Nanos, Nanos) {
+    let poll = sample_interval / sample_interval.div_ceil(longest).max(1);
     (poll, (poll / 10).min(MILLISECOND))
 }
 
-fn directory(flows: &[&PlanFlow], laid: &Laid) -> Directory {
+pub(crate) fn directory(flows: &[&PlanFlow], laid: &Laid) -> Directory {
     let mut directory = Directory::default();
     for flow in flows {
         let hosts = flow.hosts.map(|host| laid.hosts[host as usize]);
@@ -218,7 +221,7 @@ fn directory(flows: &[&PlanFlow], laid: &Laid) -> Directory {
 }
 
 /// The error for flows that cannot be laid out: the first of them.
-fn refused(plan: &Plan, found: &[FlowRefusal]) -> Error {
+pub(crate) fn refused(plan: &Plan, found: &[FlowRefusal]) -> Error {
     let message = found.first().map_or_else(String::new, |first| {
         let name = plan.all_flows().nth(first.flow);
         let name = name.map_or("", |flow| flow.name.as_str());

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use bloatlab_live::ethtool::{Offload, offload_of, set_offload};
 use bloatlab_live::netlink::{Fifo, Handle, Htb, HtbClass, Netlink, Qdisc, QdiscOptions, VethEnd};
 use bloatlab_live::sandbox::{obstacle, scratch};
-use bloatlab_live::{HOST_DEVICE, Namespace, lay, layout, sysctl};
+use bloatlab_live::{Carrier, HOST_DEVICE, Namespace, lay, layout, sysctl};
 use bloatlab_scenario::{Disk, Limits, Plan, Scenario};
 
 /// Runs a test in scratch namespaces. It skips the test where the machine forbids them.
@@ -148,7 +148,7 @@ fn the_hosts_of_a_plan_are_laid_out() {
     ));
     in_scratch(|| {
         let layout = layout(&plan).map_err(|refused| io::Error::other(format!("{refused:?}")))?;
-        let mut laid = lay(&layout)?;
+        let mut laid = lay(&layout, Carrier::Emulator)?;
         same(laid.hosts.len(), 8)?;
         same(laid.namespaces.len(), 2)?;
         same(&laid.ends[1].name[..], "host1")?;
@@ -208,7 +208,7 @@ fn the_kernel_chooses_the_address_of_the_host_that_runs_a_program() {
     let plan = plan(programs);
     in_scratch(|| {
         let layout = layout(&plan).map_err(|refused| io::Error::other(format!("{refused:?}")))?;
-        let laid = lay(&layout)?;
+        let laid = lay(&layout, Carrier::Emulator)?;
         // Two for the first flows. Hosts of programs have a congestion control for their connections, and each client a namespace.
         same(laid.namespaces.len(), 5)?;
         for flow in &plan.flows[2..] {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bloatlab_live::{LinkKind, layout, refusals};
+use bloatlab_live::{Kernel, LinkKind, layout, refusals};
 use bloatlab_scenario::{Checked, Disk, Limits, Scenario};
 use bloatlab_tcp::LinuxSettings;
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn dumbbell(flows: &Value) -> Value {
 /// Paths and the starts of reasons.
 fn refused(document: &Value, link: LinkKind) -> Vec<(String, String)> {
     let Checked { scenario, plan } = checked(document);
-    let found = refusals(&scenario, plan, link);
+    let found = refusals(&scenario, plan, Kernel::Here(link));
     found
         .into_iter()
         .map(|found| (found.path, found.reason))

@@ -41,6 +41,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_function(wrap_pyfunction!(live::live_probe, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_refusals, module)?)?;
+        module.add_function(wrap_pyfunction!(live::live_virtual_refusals, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_enter, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_show_instead, module)?)?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bloatlab_live::{Foreground, LinkKind, RunOptions};
+use bloatlab_live::{Foreground, Kernel, LinkKind, RunOptions};
 use bloatlab_scenario::{Disk, Scenario};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -36,14 +36,36 @@ pub fn live_refusals(
     scenario_json: &str,
     kernel_link: bool,
 ) -> PyResult<Vec<(String, String)>> {
+    refusals(py, scenario_json, Kernel::Here(kind(kernel_link)))
+}
+
+/// What a kernel in virtual time, which has these congestion controls and queue disciplines, cannot run of a scenario.
+#[pyfunction]
+pub fn live_virtual_refusals(
+    py: Python<'_>,
+    scenario_json: &str,
+    congestion_controls: Vec<String>,
+    queues: Vec<String>,
+) -> PyResult<Vec<(String, String)>> {
+    let kernel = Kernel::Virtual {
+        congestion_controls: &congestion_controls,
+        queues: &queues,
+    };
+    refusals(py, scenario_json, kernel)
+}
+
+fn refusals(
+    py: Python<'_>,
+    scenario_json: &str,
+    kernel: Kernel<'_>,
+) -> PyResult<Vec<(String, String)>> {
     let limits = limits(false)?;
     let refusals = py.detach(|| {
         let checked = Scenario::load(scenario_json, &Disk, &limits)?;
-        let link = kind(kernel_link);
         Ok(bloatlab_live::refusals(
             &checked.scenario,
             checked.plan,
-            link,
+            kernel,
         ))
     });
     let refusals = refusals.map_err(refused)?.into_iter();

@@ -262,13 +262,15 @@ impl Engine<'_> {
         }
         let wire = (totals.mss + f64::from(bloatlab_tcp::segment::HEADER)) / totals.mss;
         let on_wire = known(averages.in_flight.mean()).map(|v| v * wire * 8e9 / base_rtt);
-        sheet.put(rank, F_MEAN_UTILIZATION_BDP_L4, on_wire.map(|v| v / rate));
+        // Without a link there is no rate to compare with.
+        let of_rate = |v: f64| rate.is_finite().then(|| v / rate);
+        sheet.put(rank, F_MEAN_UTILIZATION_BDP_L4, on_wire.and_then(of_rate));
         sheet.put(
             rank,
             F_MEAN_UTILIZATION_BDP_MEASURED_L4,
             on_wire.map(|v| v / (throughput * 1e6)),
         );
-        sheet.put(rank, F_MEAN_UTILIZATION_BW_L4, throughput * 1e6 / rate);
+        sheet.put(rank, F_MEAN_UTILIZATION_BW_L4, of_rate(throughput * 1e6));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bloatlab_aqm::{Ecn, Packet as _};
-use bloatlab_outcome::Protocol;
+use bloatlab_outcome::{HOST, PacketEvent, Protocol, Step};
 use bloatlab_scenario::Plan;
 use bloatlab_units::Nanos;
 
@@ -49,16 +49,45 @@ impl<'a> Session<'a> {
         self.0.network.schedule.next_at().min(change)
     }
 
+    /// Notes what happened to a packet at a link of a network that is outside too.
+    pub fn passed(&mut self, at: Nanos, step: Step, place: u32, entry: &Entry) {
+        self.0.network.log.note_outside(PacketEvent {
+            at,
+            step,
+            place,
+            flow: entry.flow as u32,
+            connection: entry.connection,
+            direction: entry.direction,
+            protocol: entry.protocol,
+            damaged: false,
+            ecn: entry.ecn,
+            dscp: entry.dscp,
+            size: entry.size,
+            segment: entry.segment,
+        });
+    }
+
+    /// A packet of a host entered a network that is outside too.
+    pub fn departed(&mut self, at: Nanos, entry: &Entry) {
+        self.passed(at, Step::Send, HOST, entry);
+        if let Flow::Outside(flow) = &mut self.0.flows[entry.flow] {
+            flow.on_departure(at, &packet_of(entry));
+        }
+    }
+
+    /// A packet reached a host through a network that is outside too.
+    pub fn arrived(&mut self, at: Nanos, entry: &Entry) {
+        self.passed(at, Step::Receive, HOST, entry);
+        if let Flow::Outside(flow) = &mut self.0.flows[entry.flow] {
+            flow.on_arrival(at, &packet_of(entry));
+        }
+    }
+
     /// A packet of a host enters the network at the present instant.
     pub fn enter(&mut self, entry: &Entry) {
         let engine = &mut self.0;
         let now = engine.now();
-        let number = (entry.flow as u32, entry.connection);
-        let mut packet = Packet::new(number.0, number.1, entry.direction, entry.protocol);
-        packet.set_out(entry.size, entry.ecn, entry.follows);
-        packet.set_dscp(entry.dscp);
-        packet.segment = entry.segment;
-        packet.segment.window = entry.tag;
+        let mut packet = packet_of(entry);
         if entry.protocol == Protocol::Udp {
             packet.stamp(now);
         }
@@ -98,6 +127,17 @@ impl<'a> Session<'a> {
     pub fn report(&mut self, report: &Report) {
         self.0.on_report(report);
     }
+}
+
+/// The packet that a host sent.
+fn packet_of(entry: &Entry) -> Packet {
+    let flow = entry.flow as u32;
+    let mut packet = Packet::new(flow, entry.connection, entry.direction, entry.protocol);
+    packet.set_out(entry.size, entry.ecn, entry.follows);
+    packet.set_dscp(entry.dscp);
+    packet.segment = entry.segment;
+    packet.segment.window = entry.tag;
+    packet
 }
 
 impl Engine<'_> {

@@ -116,6 +116,13 @@ impl PacketLog {
         });
     }
 
+    /// Notes an event in a network outside.
+    pub fn note_outside(&mut self, event: PacketEvent) {
+        if let Some(log) = &mut self.events {
+            log.push(event);
+        }
+    }
+
     pub fn into_events(self) -> Vec<PacketEvent> {
         self.events.unwrap_or_default()
     }

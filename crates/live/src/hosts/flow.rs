@@ -36,7 +36,10 @@ impl Flow {
             dscp,
         } = spec;
         let kind = match kind {
-            FlowKind::Tcp { cca } => Ok(Kind::Tcp(TcpFlow::new(index, cca, ends, port, dscp))),
+            FlowKind::Tcp { cca, reads } => {
+                let tcp = TcpFlow::new(index, (cca, reads), ends, port, dscp);
+                Ok(Kind::Tcp(tcp))
+            }
             FlowKind::Udp => UdpFlow::new(index, &ends, port, dscp, reactor).map(Kind::Udp),
             FlowKind::Echo => EchoFlow::new(index, &ends, dscp, reactor).map(Kind::Echo),
             FlowKind::Program(program) => Ok(Kind::Program(ProgramFlow::new(index, program, ends))),
@@ -83,8 +86,8 @@ impl Flow {
     }
 
     /// Reports the state of the flow's connection, if it has one.
-    pub fn observe(&self, reactor: &mut Reactor) -> io::Result<()> {
-        match &self.kind {
+    pub fn observe(&mut self, reactor: &mut Reactor) -> io::Result<()> {
+        match &mut self.kind {
             Kind::Tcp(tcp) => tcp.observe(reactor),
             Kind::Udp(_) | Kind::Echo(_) | Kind::Program(_) => Ok(()),
         }

@@ -6,15 +6,19 @@ use bloatlab_sim::{Order, Report};
 use nix::sys::epoll::EpollFlags;
 use socket2::{Protocol, Socket, Type};
 
-use super::End;
 use super::failure::{failed_to, unsuitable};
 use super::observe::{ObservedEnd, Repeats, TcpInfo, observation};
-use super::reactor::{Reactor, Token, ZEROS, address};
+use super::reactor::{Reactor, Token, ZEROS, address, set_low_water_mark};
+use super::{End, Reads};
+
+/// Bytes that wait before a receiver reads them, if it reads in large pieces.
+const LARGE_PIECE: usize = 64 << 10;
 
 /// A TCP flow.
 pub(super) struct TcpFlow {
     index: usize,
     cca: String,
+    reads: Reads,
     ends: [End; 2],
     port: u16,
     dscp: u8,
@@ -30,6 +34,8 @@ struct Connection {
     opener: usize,
     /// The port of that end, by which the other end recognises it.
     port: u16,
+    /// Bytes of which end 1 has reported that it read them, if it reports them with observations.
+    read: u64,
 }
 
 /// An end of the connection. It can have bytes to write before there is a connection.
@@ -51,10 +57,17 @@ struct Side {
 }
 
 impl TcpFlow {
-    pub fn new(index: usize, cca: String, ends: [End; 2], port: u16, dscp: u8) -> Self {
+    pub fn new(
+        index: usize,
+        (cca, reads): (String, Reads),
+        ends: [End; 2],
+        port: u16,
+        dscp: u8,
+    ) -> Self {
         Self {
             index,
             cca,
+            reads,
             ends,
             port,
             dscp,
@@ -114,6 +127,7 @@ impl TcpFlow {
             number,
             opener: from,
             port: port_of(&socket.local_addr()?),
+            read: 0,
         });
         match result {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => {
@@ -147,6 +161,9 @@ impl TcpFlow {
                     "use the congestion control `{}` of Linux",
                     self.cca
                 )))?;
+        } else if self.reads == Reads::WhenObserved {
+            // An accepted socket has it from the one that listens.
+            set_low_water_mark(&socket, LARGE_PIECE)?;
         }
         Ok(socket)
     }
@@ -214,6 +231,7 @@ impl TcpFlow {
                 side.pending = 0;
                 side.is_last = true;
             }
+            Ok(_) if end == 1 && self.reads == Reads::WhenObserved => {}
             Ok(bytes) => reactor.reports.push(Report::Read {
                 flow: self.index,
                 connection: connection.number,
@@ -309,17 +327,30 @@ impl TcpFlow {
     }
 
     /// Reports the state of the connection.
-    pub fn observe(&self, reactor: &mut Reactor) -> io::Result<()> {
-        let Some(connection) = &self.connection else {
+    pub fn observe(&mut self, reactor: &mut Reactor) -> io::Result<()> {
+        let Some(connection) = &mut self.connection else {
             return Ok(());
         };
         let [sender, receiver] = &self.sides;
         let ends = [sender.observe()?, receiver.observe()?];
+        let (flow, number) = (self.index, connection.number);
+        let at = reactor.clock.now();
+        let state = observation(&ends, connection.opener);
+        if self.reads == Reads::WhenObserved && state.arrived > connection.read {
+            reactor.reports.push(Report::Read {
+                flow,
+                connection: number,
+                end: 1,
+                at,
+                bytes: state.arrived - connection.read,
+            });
+            connection.read = state.arrived;
+        }
         reactor.reports.push(Report::Observed {
-            flow: self.index,
-            connection: connection.number,
-            at: reactor.clock.now(),
-            state: observation(&ends, connection.opener),
+            flow,
+            connection: number,
+            at,
+            state,
         });
         Ok(())
     }

@@ -90,7 +90,7 @@ impl Server {
                     }
                     Token::Observation => {
                         self.timer.wait()?;
-                        for flow in &self.flows {
+                        for flow in &mut self.flows {
                             flow.observe(&mut self.reactor)?;
                         }
                     }

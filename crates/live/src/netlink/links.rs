@@ -187,6 +187,21 @@ impl Netlink {
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
+    /// The name of a device.
+    ///
+    /// # Errors
+    /// There is no such device.
+    pub fn name_of(&mut self, index: u32) -> io::Result<String> {
+        let attributes = self.link(index)?.into_iter();
+        let mut names = attributes.filter_map(|attribute| match attribute {
+            LinkAttribute::IfName(name) => Some(name),
+            _ => None,
+        });
+        names
+            .next()
+            .ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+
     /// The counters of a device.
     ///
     /// # Errors
@@ -230,7 +245,7 @@ impl From<Stats64> for LinkCounters {
 }
 
 /// A route to a network through a device, in the main table.
-fn route(index: u32, network: Ipv4Addr, prefix: u8) -> RouteMessage {
+pub(super) fn route(index: u32, network: Ipv4Addr, prefix: u8) -> RouteMessage {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet;
     message.header.destination_prefix_length = prefix;

@@ -8,11 +8,14 @@ use netlink_packet_route::tc::{
     TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcStatsBasic, TcStatsQueue,
 };
 
+use bloatlab_units::Nanos;
+
 use super::{NEW, Netlink, REPLACE, doing};
 
 const TCA_OPTIONS: u16 = 2;
 const TCA_HTB_PARMS: u16 = 1;
 const TCA_HTB_INIT: u16 = 2;
+const TCA_NETEM_LATENCY64: u16 = 10;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;
 /// The version of HTB's options.
@@ -70,6 +73,15 @@ pub struct HtbClass {
     pub cburst: u32,
 }
 
+/// netem, which holds every packet for the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Netem {
+    /// The time.
+    pub delay: Nanos,
+    /// At most this many packets.
+    pub limit: u32,
+}
+
 /// Options of a queue discipline that this crate sets by netlink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QdiscOptions {
@@ -77,6 +89,8 @@ pub enum QdiscOptions {
     Fifo(Fifo),
     /// `htb`.
     Htb(Htb),
+    /// `netem`.
+    Netem(Netem),
 }
 
 /// A queue discipline, or a class, that the kernel reported.
@@ -247,6 +261,7 @@ impl QdiscOptions {
             Self::Fifo(Fifo::Packets(_)) => "pfifo",
             Self::Fifo(Fifo::Bytes(_)) => "bfifo",
             Self::Htb(_) => "htb",
+            Self::Netem(_) => "netem",
         }
     }
 
@@ -258,6 +273,12 @@ impl QdiscOptions {
                 let values = [HTB_VERSION, 10, u32::from(default), 0, 0];
                 nested(TCA_HTB_INIT, &values.map(u32::to_ne_bytes).concat())
             }
+            Self::Netem(Netem { delay, limit }) => {
+                // struct tc_netem_qopt: latency in ticks, limit, loss, gap, duplicates, jitter.
+                let values = [0, limit, 0, 0, 0, 0];
+                let latency = nested(TCA_NETEM_LATENCY64, &delay.to_ne_bytes());
+                [values.map(u32::to_ne_bytes).concat(), latency].concat()
+            }
         }
     }
 
@@ -267,6 +288,7 @@ impl QdiscOptions {
             Self::Fifo(Fifo::Packets(limit) | Fifo::Bytes(limit)) => {
                 word(options, 0) == Some(limit)
             }
+            Self::Netem(Netem { limit, .. }) => word(options, 4) == Some(limit),
             Self::Htb(Htb { default }) => attribute(options, TCA_HTB_INIT)
                 .is_some_and(|values| word(&values, 8) == Some(u32::from(default))),
         }
@@ -283,6 +305,16 @@ impl HtbClass {
         let rate_wide = u128::from(rate);
         let burst = rate_wide * rate_wide.min(GIGABIT) / GIGABIT / 500;
         let burst = u32::try_from(burst).unwrap_or(u32::MAX).max(frame + 100);
+        Self {
+            rate,
+            burst,
+            cburst: burst,
+        }
+    }
+
+    /// A class of this rate in bytes per second, if the kernel's timers are exact. Only the frame that is being sent must fit into its burst.
+    pub fn exact(rate: u64, frame: u32) -> Self {
+        let burst = frame + 86;
         Self {
             rate,
             burst,
@@ -441,4 +473,27 @@ fn attribute(options: &[u8], kind: u16) -> Option<Vec<u8>> {
 fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..)?.first_chunk()?;
     Some(u32::from_ne_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_burst_of_a_class_with_exact_timers_is_one_frame() {
+        assert_eq!(HtbClass::exact(1_250_000, 1514).burst, 1600);
+        assert!(HtbClass::of_rate(125_000_000, 1514).burst > 100_000);
+    }
+
+    #[test]
+    fn a_delay_keeps_its_limit_and_its_nanoseconds() {
+        let options = QdiscOptions::Netem(Netem {
+            delay: 12_345_678,
+            limit: 1000,
+        });
+        let bytes = options.bytes();
+        assert!(options.agree(&bytes));
+        let latency = attribute(&bytes[24..], TCA_NETEM_LATENCY64);
+        assert_eq!(latency, Some(12_345_678_u64.to_ne_bytes().to_vec()));
+    }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bloatlab_live::{Clock, End, FlowKind, FlowSpec, Hosts, Namespace};
+use bloatlab_live::{Clock, End, FlowKind, FlowSpec, Hosts, Namespace, Reads};
 use bloatlab_sim::{Observation, Report};
 use bloatlab_units::MILLISECOND;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -62,7 +62,10 @@ pub fn spec(name: &str, kind: FlowKind, ends: &[End; 2], port: u16) -> FlowSpec 
 }
 
 pub fn reno() -> FlowKind {
-    FlowKind::Tcp { cca: "reno".into() }
+    FlowKind::Tcp {
+        cca: "reno".into(),
+        reads: Reads::AtOnce,
+    }
 }
 
 /// Hosts with one flow, and all reports so far.

@@ -4,7 +4,7 @@ mod lab;
 
 use std::time::Instant;
 
-use bloatlab_live::{FlowKind, Program, Streams};
+use bloatlab_live::{FlowKind, Program, Reads, Streams};
 use bloatlab_sim::{Order, Report};
 use bloatlab_units::SECOND;
 use lab::{Lab, PATIENCE, Reports, reno, spec};
@@ -268,8 +268,15 @@ fn an_error_names_its_flow() {
         return;
     };
     let cca = "none".to_string();
-    lab.hosts
-        .add_flow(spec("wrong", FlowKind::Tcp { cca }, &lab.ends, 10_001));
+    lab.hosts.add_flow(spec(
+        "wrong",
+        FlowKind::Tcp {
+            cca,
+            reads: Reads::AtOnce,
+        },
+        &lab.ends,
+        10_001,
+    ));
     lab.hosts.send(&[Order::Open {
         flow: 1,
         connection: 0,
