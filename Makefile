@@ -7,7 +7,9 @@ RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.l
 PYTHON_SOURCES := python tests docs/_site $(wildcard benches)
 DEMO := results/demo
 
-.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site lab test-lab golden release wheel bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
+GUEST := python/bloatlab/engines/linux_virtual/bloatlab-guest
+
+.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site lab guest test-lab golden release wheel bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -60,6 +62,13 @@ lab:
 	rm -rf python/bloatlab/lab/static python/bloatlab/lab/single
 	cp -r web/dist python/bloatlab/lab/static
 	cp -r web/dist-single python/bloatlab/lab/single
+
+# The agent of kernels in virtual time, into the Python package, so that a wheel carries it.
+guest: $(GUEST)
+
+$(GUEST): $(RUST)
+	cargo build --quiet --release -p bloatlab-guest
+	strip -o $@ target/release/bloatlab-guest
 
 # The lab as a user has it, in Chromium (Debian: apt-get install chromium), and the engine's digests in WebAssembly.
 test-lab: lab $(VENV)/.dev $(VENV)/.built
@@ -122,7 +131,7 @@ soak-live: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/soak/live.py $(LIVE)
 
 clean:
-	rm -rf $(VENV) site target python/bloatlab/_core*.so web/dist web/dist-single web/node_modules python/bloatlab/lab/static python/bloatlab/lab/single
+	rm -rf $(VENV) site target python/bloatlab/_core*.so $(GUEST) web/dist web/dist-single web/node_modules python/bloatlab/lab/static python/bloatlab/lab/single
 
 $(VENV)/.made:
 	@command -v $(PYTHON) >/dev/null || { echo "make: python3 (3.11 or newer) is needed"; exit 1; }

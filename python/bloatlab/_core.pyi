@@ -145,6 +145,11 @@ def live_probe() -> str:
 def live_refusals(scenario_json: str, kernel_link: bool) -> list[tuple[str, str]]:
     """What of a scenario cannot run here in real time: the paths of the keys, and the reasons."""
 
+def live_virtual_refusals(
+    scenario_json: str, congestion_controls: Sequence[str], queues: Sequence[str]
+) -> list[tuple[str, str]]:
+    """What of a scenario a kernel in virtual time cannot run, which has these congestion controls and queues."""
+
 def live_enter(parent: int | None = None) -> None:
     """Enters new namespaces; forks, so no thread may exist, and only the child returns."""
 

@@ -14,6 +14,7 @@ from bloatlab.cli.calc_app import calc
 from bloatlab.cli.check_app import check
 from bloatlab.cli.exchange import NO_TOOL_FILE, ToolFile
 from bloatlab.cli.import_app import import_
+from bloatlab.cli.kernel_app import kernel
 from bloatlab.cli.lab_app import lab
 from bloatlab.cli.options import (
     OUTPUT,
@@ -64,6 +65,7 @@ app.command(runs)
 app.command(import_, name="import")
 app.command(shell, usage=USAGE)
 app.command(lab)
+app.command(kernel)
 
 
 @app.command(name="list")

@@ -64,8 +64,8 @@ class Running:
     """How runs are made."""
 
     engine: EngineName = None
-    """Engine that runs the scenarios: sim, linux (real time), an installed engine, or module:Class. `bloatlab engines`
-    lists them [default: sim, or that of the plan]."""
+    """Engine that runs the scenarios: sim, linux (real time), linux-virtual (a kernel in virtual time), an installed engine,
+    or module:Class. `bloatlab engines` lists them [default: sim, or that of the plan]."""
     link: Annotated[Link | None, Parameter(show_default=False)] = None
     """For --engine linux: the bottleneck is ours (userspace), or the kernel's own queue (kernel) [default: userspace]."""
     jobs: Jobs = None

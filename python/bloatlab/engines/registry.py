@@ -18,6 +18,7 @@ BUILT_IN: Mapping[str, str] = {
     "sim": "bloatlab.engines.sim:Sim",
     "linux": "bloatlab.engines.linux.engine:Linux",
     "linux-kernel": "bloatlab.engines.linux.engine:LinuxKernel",
+    "linux-virtual": "bloatlab.engines.linux_virtual.engine:LinuxVirtual",
 }
 """One line per engine."""
 MEASURING_TOOLS = frozenset({"crusader", "flent", "iperf3", "irtt", "lens", "networkQuality"})

@@ -72,7 +72,7 @@ class Linux:
     def supports(self, scenario: Mapping[str, Any]) -> Sequence[Refusal]:
         """What Linux, or this machine, cannot run of a scenario."""
         why = "is a Python class, which only the engine sim runs"
-        plugins = [Refusal(path, why) for path in _plugins(scenario, ())]
+        plugins = [Refusal(path, why) for path in plugin_paths(scenario, ())]
         if plugins:
             return plugins
         return [Refusal(*found) for found in native.refusals(json.dumps(scenario), kernel_link=self.kernel_link)]
@@ -118,14 +118,14 @@ class LinuxKernel(Linux):
     kernel_link = True
 
 
-def _plugins(value: Any, path: tuple[str, ...]) -> Iterator[str]:
+def plugin_paths(value: Any, path: tuple[str, ...]) -> Iterator[str]:
     """Paths of the Python classes in a scenario."""
     if isinstance(value, Mapping):
         if value.get("kind") == "python":
             yield ".".join(path)
         else:
             for name, item in value.items():
-                yield from _plugins(item, (*path, str(name)))
+                yield from plugin_paths(item, (*path, str(name)))
     elif isinstance(value, list | tuple):
         for place, item in enumerate(value):
-            yield from _plugins(item, (*path, str(place)))
+            yield from plugin_paths(item, (*path, str(place)))

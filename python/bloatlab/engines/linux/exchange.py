@@ -160,9 +160,7 @@ class StoredOutcome:
         from bloatlab.errors import EngineError
 
         if link is not None:
-            raise EngineError(
-                f"link {link}: a run in real time keeps only the packets at the senders; leave the link out"
-            )
+            raise EngineError(f"link {link}: runs on Linux keep only the packets at the senders; leave the link out")
         if self.packets is None:
             raise EngineError("the run did not record its packets")
         Path(path).write_bytes(self.packets)

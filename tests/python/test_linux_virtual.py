@@ -1,0 +1,284 @@
+"""The engine `linux-virtual`: kernels, the image of the guest, and, where a kernel was built, runs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from bloatlab import language
+from bloatlab.cli import command
+from bloatlab.engines.interface import Refusal
+from bloatlab.engines.linux_virtual import build, guest, image, kernels, source
+from bloatlab.engines.linux_virtual.engine import LinuxVirtual
+from bloatlab.errors import EngineError, ParameterError
+
+BUILT = kernels.newest() if image.missing() is None else None
+needs_kernel = pytest.mark.skipif(BUILT is None, reason="no kernel in virtual time was built (bloatlab kernel build)")
+
+HOME = {
+    "duration": "3s",
+    "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "queue": "fq_codel"},
+    "flows": [
+        {"cca": "cubic", "count": 2, "start_jitter": "50ms"},
+        {"name": "ping", "traffic": {"kind": "ping", "interval": "100ms"}},
+    ],
+}
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return kernels.home()
+
+
+def facts(release="7.2.12", **given):
+    return kernels.Facts(
+        release=release,
+        source="linux.tar.xz",
+        source_sha256=None,
+        kernel_sha256="0" * 64,
+        compiler="gcc",
+        built="2026-01-01",
+        **given,
+    )
+
+
+def place(home: Path, name: str, release: str) -> None:
+    (home / name).mkdir(parents=True)
+    kernels.save(home / name, facts(release))
+
+
+def test_kernels_are_sorted_by_their_version(cache):
+    for name, release in (("7.10.1-b", "7.10.1"), ("7.2.12-a", "7.2.12"), ("6.12.117-c", "6.12.117")):
+        place(cache, name, release)
+    place(cache, "123.part", "9.9.9")
+    assert [kernel.name for kernel in kernels.built()] == ["6.12.117-c", "7.2.12-a", "7.10.1-b"]
+    newest = kernels.newest()
+    assert newest is not None
+    assert newest.facts.release == "7.10.1"
+
+
+def test_only_a_kernel_that_was_built_is_removed(cache, capsys):
+    place(cache, "7.2.12-a", "7.2.12")
+    (cache / "mine").mkdir()
+    assert command(["kernel", "remove", "mine"]) == 2
+    assert capsys.readouterr().err.strip() == "bloatlab: unknown kernel `mine` (known: 7.2.12-a)"
+    assert command(["kernel", "remove", "../kernels/7.2.12-a"]) == 2
+    assert command(["kernel", "remove", "7.2.12-a"]) == 0
+    assert [folder.name for folder in cache.iterdir()] == ["mine"]
+
+
+def test_the_list_says_what_to_do_without_a_kernel(cache, capsys):
+    capsys.readouterr()
+    assert command(["kernel", "list"]) == 0
+    assert "bloatlab kernel build" in capsys.readouterr().out
+    place(cache, "7.2.12-a", "7.2.12")
+    assert command(["kernel", "list", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert (listed["name"], listed["release"]) == ("7.2.12-a", "7.2.12")
+
+
+def test_a_damaged_description_is_one_line(cache, capsys):
+    place(cache, "7.2.12-a", "7.2.12")
+    (cache / "7.2.12-a" / kernels.FACTS).write_text("{")
+    assert command(["kernel", "list"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "does not describe a kernel" in said
+
+
+def test_without_a_kernel_the_engine_says_what_to_do(cache, monkeypatch):
+    monkeypatch.setattr(image, "missing", lambda: None)
+    engine = LinuxVirtual()
+    why = engine.available()
+    assert why is not None
+    assert "bloatlab kernel build" in why
+    assert engine.details() == {}
+    with pytest.raises(EngineError, match="bloatlab kernel build"):
+        engine.supports(json.loads(language.normalise(json.dumps(HOME))))
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        ({"dumbbell": {**HOME["dumbbell"], "queue": "codel"}}, "dumbbell.queue"),
+        ({"dumbbell": {**HOME["dumbbell"], "device_packets": 8}}, "dumbbell.device_packets"),
+        ({"flows": [{"cca": "vegas"}]}, "flows.0.cca"),
+        ({"flows": [{"traffic": {"kind": "iperf3"}}]}, "flows.0.traffic"),
+        ({"timeline": [{"at": "1s", "key": "dumbbell.rate", "value": "5Mbit/s"}]}, "timeline"),
+    ],
+)
+def test_what_a_kernel_does_not_have_is_refused_by_its_key(cache, change, path):
+    place(cache, "7.2.12-a", "7.2.12")
+    kernels.save(cache / "7.2.12-a", facts(congestion_controls=["cubic"], queues=["fq_codel"]))
+    refused = LinuxVirtual().supports(json.loads(language.normalise(json.dumps({**HOME, **change}))))
+    assert [refusal.path for refusal in refused] == [path]
+    assert not LinuxVirtual().supports(json.loads(language.normalise(json.dumps(HOME))))
+
+
+def test_flows_share_the_parameters_of_a_congestion_control(cache):
+    place(cache, "7.2.12-a", "7.2.12")
+    kernels.save(cache / "7.2.12-a", facts(congestion_controls=["vegas"], queues=["fq_codel"]))
+    flows = [{"cca": {"kind": "vegas", "alpha": alpha}} for alpha in (2, 3)]
+    refused = LinuxVirtual().supports(json.loads(language.normalise(json.dumps({**HOME, "flows": flows}))))
+    assert refused == [Refusal("flows.1.cca.alpha", "is 2 for flow `flow_1`; a kernel has one value for all flows")]
+
+
+def test_an_image_is_an_archive_that_the_kernel_reads(cache, tmp_path, monkeypatch):
+    program = tmp_path / "agent"
+    shutil.copy("/bin/true", program)
+    monkeypatch.setattr(image, "agent", lambda: program)
+    if why := image.missing():
+        pytest.skip(why)
+    made, digest = image.image()
+    assert image.image() == (made, digest)
+    data, entries, at = made.read_bytes(), {}, 0
+    while at < len(data):
+        assert data[at : at + 6] == b"070701"
+        fields = [int(data[at + 6 + 8 * i : at + 14 + 8 * i], 16) for i in range(13)]
+        mode, size, length = fields[1], fields[6], fields[11]
+        name = data[at + 110 : at + 110 + length - 1].decode()
+        at += (110 + length + 3) // 4 * 4
+        entries[name] = (mode, data[at : at + size])
+        at += (size + 3) // 4 * 4
+    names = list(entries)
+    assert names[-1] == "TRAILER!!!"
+    assert entries["init"][1] == program.read_bytes()
+    assert entries["bin"][0] == image.DIRECTORY
+    assert names.index("bin") < names.index("bin/tc")
+    assert any("libc.so" in name for name in names)
+    program.write_bytes(b"#!" + program.read_bytes())
+    monkeypatch.setattr(image, "_libraries", lambda _: iter(()))
+    assert image.image()[1] != digest
+
+
+@pytest.mark.parametrize("name", ["nothing.tar.xz", "text.txt", "folder"])
+def test_what_is_no_source_is_refused(tmp_path, name):
+    (tmp_path / "text.txt").write_text("hello")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ParameterError, match=r"--source .*: (must be|there is no|is not)"):
+        source.given(tmp_path / name)
+
+
+def test_a_source_is_named_by_its_hash_and_unpacked_without_what_is_not_needed(tmp_path):
+    tree = tmp_path / "linux-9.9"
+    for name in ("Makefile", "drivers/gpu/drm/big.c", "drivers/gpu/Kconfig", "net/sched/sch_pie.c"):
+        file = tree / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    archive = tmp_path / "linux-9.9.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        tar.add(tree, "linux-9.9")
+    found = source.given(archive)
+    assert found.sha256 == hashlib.sha256(archive.read_bytes()).hexdigest()
+    source.unpack(found, tmp_path / "out")
+    files = {str(file.relative_to(tmp_path / "out")) for file in (tmp_path / "out").rglob("*") if file.is_file()}
+    assert files == {"Makefile", "drivers/gpu/Kconfig", "net/sched/sch_pie.c"}
+    archive.write_bytes(b"no archive")
+    with pytest.raises(EngineError, match="cannot be unpacked"):
+        source.unpack(source.given(archive), tmp_path / "other")
+
+
+def test_a_missing_compiler_is_named_with_its_package(monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda name: None if name in ("flex", "xz") else f"/bin/{name}")
+    why = build.missing()
+    assert why is not None
+    assert "apt install flex xz-utils libc6-dev" in why
+    assert command(["kernel", "build"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_timer_setting_comes_before_that_of_the_source(tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "Kconfig").write_text('# comment\nmainmenu "Linux"\nsource "arch/Kconfig"\n')
+    (tree / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
+    compiled = build._Compilation(tree, tmp_path / "obj", 1, lambda _step, _files: None)
+    text = compiled._kconfig()
+    assert text.index('mainmenu "Linux"') < text.index("config HZ") < text.index('source "arch/Kconfig"')
+    assert compiled.version() == (6, 12)
+    assert not any("DUALPI2" in line for line in compiled._settings())
+    (tree / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 2\n")
+    assert any("DUALPI2" in line for line in compiled._settings())
+    assert "# CONFIG_STATIC_LINK is not set" in compiled._settings()
+
+
+def run(document, seed=1, **options):
+    return LinuxVirtual().run(language.normalise(json.dumps(document)), seed, **options)
+
+
+@needs_kernel
+def test_equal_seeds_give_equal_bytes():
+    first, again, other = run(HOME, 1), run(HOME, 1), run(HOME, 2)
+    assert first.digest == again.digest != other.digest
+    assert first.suspect is None
+    metrics = json.loads(first.metrics_json())
+    assert metrics["link_metrics"]["bottleneck"]["utilization"] > 0.9
+    assert 0.9 < metrics["flow_metrics"]["flow_1"]["mean_utilization_bw_l4"] * 2 < 1
+    assert metrics["probe_metrics"]["ping"]["p50_rtt"] == pytest.approx(20, abs=2)
+
+
+@needs_kernel
+def test_packets_are_recorded(tmp_path):
+    outcome = run(HOME, record_packets=True)
+    outcome.write_pcap(str(tmp_path / "run.pcap"))
+    assert len((tmp_path / "run.pcap").read_bytes()) > 100_000
+    assert "packets" in outcome.tables()
+
+
+@needs_kernel
+def test_a_cancelled_run_leaves_no_process():
+    engine = LinuxVirtual()
+    control = engine.control()
+    control.cancel()
+    from bloatlab.engines import Cancelled
+
+    with pytest.raises(Cancelled):
+        run({**HOME, "duration": "100s"}, control=control)
+    with (
+        pytest.raises(RuntimeError),
+        guest.finished(BUILT, {"scenario": "", "seed": 1, "record_packets": False, "folder": "/"}, 1, "never", _stop),
+    ):
+        pass
+    mine = f"/proc/{os.getpid()}/task/{os.getpid()}/children"
+    assert not Path(mine).read_text().split()
+
+
+def _stop(_share: float) -> None:
+    raise RuntimeError
+
+
+@needs_kernel
+def test_what_the_kernel_refuses_is_one_line():
+    refused = {**HOME, "dumbbell": {**HOME["dumbbell"], "queue": "choke"}}
+    document = json.loads(language.normalise(json.dumps(refused)))
+    document["dumbbell"]["queue"]["min"] = 10**9
+    with pytest.raises(EngineError, match="engine linux-virtual: ") as caught:
+        LinuxVirtual().run(json.dumps(document), 1)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_preload_seeds_random_numbers(tmp_path):
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("gcc is not installed")
+    code = Path(build.__file__).with_name("seeded_getrandom.c")
+    library = tmp_path / "seeded.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", library, code], check=True)
+    program = "import ctypes; b = ctypes.create_string_buffer(8); ctypes.CDLL(None).getrandom(b, 8, 0); print(b.raw)"
+
+    def numbers(seed: int) -> str:
+        environment = {**os.environ, "LD_PRELOAD": str(library), "BLOATLAB_SEED": str(seed), "PYTHONHASHSEED": "0"}
+        return subprocess.run(
+            ["python3", "-I", "-c", program], env=environment, capture_output=True, text=True, check=True
+        ).stdout
+
+    assert numbers(1) == numbers(1) != numbers(2)
