@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import synthetic
-from bloatlab import language
+from bloatlab import cli, language
 from bloatlab.experiments import CATALOGUE, phrases
 from bloatlab.experiments.answering import Quantity, Run, Runs, contrast, deciding, every, kept, only, used, weighed
 from bloatlab.experiments.suite import Suite
@@ -542,3 +543,21 @@ def test_the_first_screen_answers_before_it_describes(tmp_path: Path) -> None:
 def test_a_store_of_failed_runs_says_so(tmp_path: Path) -> None:
     synthetic.write_store(tmp_path / "r", [], experiment="mine", failures=[("a", "it broke")])
     assert answers.answer(Store(tmp_path / "r"), "mine") == ["No run has finished."]
+
+
+def test_the_terminal_says_which_value_of_an_own_sweep_is_best(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    flows = [{"cca": "cubic"}]
+    document = {"duration": "3s", "warmup": "1s", "dumbbell": {"rate": "5Mbit/s", "rtt": "20ms"}, "flows": flows}
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    words = ["simulate", str(path), "--no-report", "--out", str(tmp_path / "r")]
+    words += ["--sweep", "dumbbell.queue=fifo,codel,fq_codel"]
+    assert cli.command(words) == 0
+    # The points of a single parameter say it.
+    assert capsys.readouterr().out.startswith("least delay: ")
+    assert cli.command([*words, "--sweep", "dumbbell.rate=5Mbit/s,10Mbit/s"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert re.match(r"Averaged over 2 rates, the standing queue is shortest with .* and longest with fifo \(", said)
+    assert "least delay: " in said
