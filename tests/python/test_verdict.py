@@ -289,7 +289,7 @@ def test_an_experiment_answers_its_question_first(tmp_path, capsys, monkeypatch)
     assert cli.command(command) == 0
     out = capsys.readouterr().out
     said = " ".join(out.split())
-    assert said.startswith("The 95th percentile of the RTT of the unmarked ping is shortest with ")
+    assert said.startswith("The 95th percentile of the RTT of the ping is shortest with ")
     # Points of its own axes are what the answer compares.
     assert "least delay: " not in out
     assert cli.command([*command, "--sweep", "rtt=10ms,40ms"]) == 0

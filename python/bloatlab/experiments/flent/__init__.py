@@ -140,7 +140,8 @@ class FlentTest(Experiment):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        pings = {"ping": "unmarked ping"} | {name: f"ping marked {dscp}" for name, dscp in self.pings().items()}
+        marked = {name: f"ping marked {dscp}" for name, dscp in self.pings().items()}
+        pings = {"ping": "unmarked ping" if marked else "ping", **marked}
         trips = [
             Quantity(
                 f"95th percentile of the RTT of the {said}", criteria.mean_of("probe", name, "p95_rtt"), words=WAIT

@@ -60,7 +60,8 @@ def answers(runs: Sequence[Result], pings: Sequence[str]) -> list[Finding]:
         for label in ordered
         for ping, of in found[label].items()
     ]
-    said = [_unmarked({label: found[label][pings[0]].increase_ms for label in ordered})]
+    plain = "unmarked ping" if len(pings) > 1 else "ping"
+    said = [_plain(plain, {label: found[label][pings[0]].increase_ms for label in ordered})]
     if len(pings) > 1:
         said.append(_marks(found))
     title = "How much longer does a ping take under load?"
@@ -79,13 +80,13 @@ def _pings(run: Result, names: Sequence[str]) -> dict[str, Loaded]:
     return found
 
 
-def _unmarked(increases: Mapping[str, float]) -> str:
-    """The shortest and the longest increase."""
+def _plain(ping: str, increases: Mapping[str, float]) -> str:
+    """The shortest and the longest increase of the ping without a mark."""
     least, *others = (
         f"{value:.1f} ms longer with {label} (grade {grade(value)})" for label, value in increases.items()
     )
     most = f" and {others[-1]}" if others else ""
-    return f"Under load, the unmarked ping takes {least}{most}."
+    return f"Under load, the {ping} takes {least}{most}."
 
 
 def _marks(found: Mapping[str, Mapping[str, Loaded]]) -> str:
