@@ -196,7 +196,7 @@ def test_the_ranking_reaches_the_terminal_json_and_page(capsys: pytest.CaptureFi
         "Values by criterion",
         "the first of the ranking",
         "VoIP one-way delay p99",
-        "rpm (RPM)",
+        "Responsiveness (RPM)",
         "throughput (Mbit/s)",
     ):
         assert word in text

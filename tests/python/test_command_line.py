@@ -30,6 +30,7 @@ WIDTH = 80
 LISTINGS = {
     "list", "show", "algorithms", "engines", "runs", "figure", "store check", "trace formats", "trace info", "calc nic",
     "calc bdp", "calc queue", "compare", "sensitivity", "tune", "run", "simulate", "sweep", "reproduce", "check",
+    "kernel list",
 }  # fmt: skip
 """Commands that print results; `--json` prints them as one document."""
 MAKES_RUNS = {"run", "simulate", "sweep", "reproduce", "check", "sensitivity", "tune", "store repair"}
@@ -142,7 +143,7 @@ def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str
         "list", "show home-router", "show cc-benchmark", "algorithms", "algorithms codel", "engines", "runs results/a",
         "figure results/a", "store check results/a", "trace formats", "trace info rates.csv --format rate_interval",
         "calc nic --rate 1Gbps", "calc bdp --rate 1Gbit/s --rtt 1ms", "calc queue --limit 10p --rate 1Mbit/s",
-        "compare results/a results/a",
+        "compare results/a results/a", "kernel list",
     ):  # fmt: skip
         code, out, err = run(capsys, *line.split(), "--json")
         assert (code, err) == (0, ""), line

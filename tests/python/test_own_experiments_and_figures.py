@@ -129,7 +129,7 @@ def test_an_experiment_of_a_module_runs_is_shown_and_is_read_without_its_module(
     forget()
     store = Store("results")
     assert store.runs()["experiment"].unique().to_list() == ["ours"]
-    assert set(figures.of_runs(store)) == {"runs", "parameters", "metrics", "given", "bottlenecks"}
+    assert set(figures.of_runs(store)) == {"runs", "parameters", "metrics", "given", "bottlenecks", "claims"}
     assert "ours" in make_report("results").read_text()
     assert run("figure", "results", "comparison", "--out", "x.svg")[0] == 0
     assert run("compare", "results", "--by", "queue=fifo,codel")[0] == 0

@@ -100,9 +100,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "calc nic": ("calc nic --txqueuelen 1000 --rate 100Mbps", "calc nic --rate 1Gbps --mtu 9000 --json"),
     "calc bdp": ("calc bdp --rate 10Mbit/s --rtt 40ms", "calc bdp --rate 1Gbit/s --rtt 10ms --json"),
     "calc queue": ("calc queue --limit 1000p --rate 20Mbit/s", "calc queue --limit 150kB --rate 1Mbit/s --json"),
-    "kernel build": ("kernel build", "kernel build --source linux-6.12.tar.xz -j 4"),
+    "kernel build": ("kernel build", "kernel build --source linux-6.12.tar.xz --jobs 4"),
     "kernel list": ("kernel list", "kernel list --json"),
-    "kernel remove": ("kernel remove 6.12.117-1a2b3c4d",),
+    "kernel remove": ("kernel remove 6.12.117-1a2b3c4d", "kernel remove 7.2.12-75d45f1e"),
     "completion": ("completion bash", "completion zsh -o _bloatlab", "completion --install"),
 }
 """Examples of each command, without the name of the program."""

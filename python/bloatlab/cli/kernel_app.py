@@ -17,7 +17,7 @@ kernel = App(name="kernel", help="Builds, lists or removes Linux kernels in virt
 def build(
     *,
     source: Annotated[Path | None, Parameter(metavar="TARBALL|DIR")] = None,
-    jobs: Annotated[int | None, Parameter(name=("--jobs", "-j"))] = None,
+    jobs: int | None = None,
     quiet: Annotated[Flag, Parameter(name=("--quiet", "-q"))] = False,
 ) -> int:
     """Builds a kernel from its source (docs/linux-virtual.md).
