@@ -169,7 +169,7 @@ def test_engines_says_what_the_machine_offers(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # Without a kernel in virtual time, whatever this machine has.
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("BLOATLAB_CACHE", str(tmp_path))
     code, out, _ = run(capsys, "engines")
     assert code == 0
     lines = out.splitlines()

@@ -35,7 +35,7 @@ HOME = {
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """An empty cache folder."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("BLOATLAB_CACHE", str(tmp_path / "cache"))
     return kernels.home()
 
 
@@ -111,6 +111,7 @@ def test_without_a_kernel_the_engine_says_what_to_do(cache, monkeypatch):
     [
         ({"dumbbell": {**HOME["dumbbell"], "queue": "codel"}}, "dumbbell.queue"),
         ({"dumbbell": {**HOME["dumbbell"], "device_packets": 8}}, "dumbbell.device_packets"),
+        ({"dumbbell": {**HOME["dumbbell"], "reverse_loss": 0.01}}, "dumbbell.reverse_loss"),
         ({"flows": [{"cca": "vegas"}]}, "flows.0.cca"),
         ({"flows": [{"traffic": {"kind": "iperf3"}}]}, "flows.0.traffic"),
         ({"timeline": [{"at": "1s", "key": "dumbbell.rate", "value": "5Mbit/s"}]}, "timeline"),
@@ -128,6 +129,10 @@ def test_flows_share_the_parameters_of_a_congestion_control(cache):
     place(cache, "7.2.12-a", "7.2.12")
     kernels.save(cache / "7.2.12-a", facts(congestion_controls=["vegas"], queues=["fq_codel"]))
     flows = [{"cca": {"kind": "vegas", "alpha": alpha}} for alpha in (2, 3)]
+    # UDP has no congestion control.
+    flows.append(
+        {"cca": {"kind": "vegas", "alpha": 4}, "traffic": {"kind": "cbr", "transport": "udp", "rate": "1Mbit/s"}}
+    )
     refused = LinuxVirtual().supports(json.loads(language.normalise(json.dumps({**HOME, "flows": flows}))))
     assert refused == [Refusal("flows.1.cca.alpha", "is 2 for flow `flow_1`; a kernel has one value for all flows")]
 

@@ -27,17 +27,18 @@ pub fn start(work: fn() -> Result<(), Box<dyn Error>>) {
 }
 
 fn prepare() -> io::Result<()> {
+    let usual = MsFlags::empty();
     let mounts = [
-        ("proc", "/proc", "proc", None),
-        ("sysfs", "/sys", "sysfs", None),
-        ("devtmpfs", "/dev", "devtmpfs", None),
-        ("tmpfs", "/tmp", "tmpfs", None),
-        ("none", FOLDER, "hostfs", Some("/proc/self/cwd")),
-        ("none", HOST, "hostfs", Some("/")),
+        ("/proc", "proc", usual, None),
+        ("/sys", "sysfs", usual, None),
+        ("/dev", "devtmpfs", usual, None),
+        ("/tmp", "tmpfs", usual, None),
+        (FOLDER, "hostfs", usual, Some("/proc/self/cwd")),
+        (HOST, "hostfs", MsFlags::MS_RDONLY, Some("/")),
     ];
-    for (source, target, kind, options) in mounts {
+    for (target, kind, flags, options) in mounts {
         fs::create_dir_all(target)?;
-        mount(Some(source), target, Some(kind), MsFlags::empty(), options)?;
+        mount(Some("none"), target, Some(kind), flags, options)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::Ipv4Addr;
 
 use bloatlab_outcome::Protocol;
+use bloatlab_sim::Entry;
 
 use crate::frame::Frame;
 
@@ -22,6 +23,25 @@ pub(crate) struct Owner {
     pub direction: u8,
     /// Index of the device by which the receiver is reached.
     pub device: usize,
+}
+
+impl Owner {
+    /// A segment of a frame as the session takes it, without a tag.
+    pub fn entry(&self, frame: &Frame, index: usize) -> Entry {
+        let (size, segment) = frame.segment(index);
+        Entry {
+            flow: self.flow,
+            connection: self.connection,
+            direction: self.direction,
+            protocol: frame.protocol,
+            size,
+            ecn: frame.ecn,
+            dscp: frame.dscp,
+            follows: index > 0,
+            segment,
+            tag: 0,
+        }
+    }
 }
 
 /// Finds the owners of frames.

@@ -26,6 +26,7 @@ pub mod netlink;
 mod packet_socket;
 mod probe;
 mod programs;
+mod raw_socket;
 mod refusals;
 mod routed;
 mod run;

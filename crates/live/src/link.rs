@@ -187,19 +187,11 @@ impl Link<'_> {
             bytes,
         });
         for index in 0..frame.segments() {
-            let (size, segment) = frame.segment(index);
-            let tag = self.work.store.tag(number, index);
+            let entry = owner.entry(&frame, index);
             self.session.enter(&Entry {
-                flow: owner.flow,
-                connection: owner.connection,
-                direction: owner.direction,
-                protocol: frame.protocol,
-                size,
-                ecn: frame.ecn,
-                dscp: frame.dscp,
-                follows: keeps_buffers && index > 0,
-                segment,
-                tag,
+                follows: keeps_buffers && entry.follows,
+                tag: self.work.store.tag(number, index),
+                ..entry
             });
         }
         Ok(())

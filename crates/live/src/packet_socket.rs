@@ -1,11 +1,12 @@
 //! A packet socket on one network device: whole frames with a virtio header, so that frames of several segments pass in one piece.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use bloatlab_units::{Nanos, SECOND};
 
 use crate::namespace::check;
+use crate::raw_socket::RawSocket;
 
 /// Bytes of the longest frame with its headers.
 const LONGEST: usize = 66 * 1024;
@@ -18,8 +19,7 @@ const CONTROL: usize = 64;
 
 /// A packet socket that is bound to a device of the namespace in which it was opened.
 pub(crate) struct PacketSocket {
-    socket: OwnedFd,
-    drops: u64,
+    raw: RawSocket,
 }
 
 /// A received frame, with its virtio header.
@@ -35,52 +35,26 @@ impl PacketSocket {
     /// Opens a socket on the device with this index. What it sends passes the device's queue by.
     pub fn open(device: u32) -> io::Result<Self> {
         let this = Self::open_to_queue(device)?;
-        this.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+        this.raw
+            .set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
         Ok(this)
     }
 
     /// Opens a socket on the device with this index. What it sends enters the device's queue.
     pub fn open_to_queue(device: u32) -> io::Result<Self> {
-        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // The socket receives nothing until it is bound to its device.
-        // SAFETY: the call takes no pointers.
-        let socket = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: the descriptor was just opened and has no other owner.
-        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-        let this = Self { socket, drops: 0 };
-        this.set(libc::SOL_PACKET, PACKET_VNET_HDR, 1)?;
-        this.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
-        this.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
-        if this
-            .set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER)
-            .is_err()
-        {
+        let raw = RawSocket::new()?;
+        raw.set(libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)?;
+        raw.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
+        for (forced, allowed) in [
+            (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF),
+            (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF),
+        ] {
             // Without privileges in the first user namespace there is a limit.
-            this.set(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER)?;
+            raw.set(libc::SOL_SOCKET, forced, RECEIVE_BUFFER)
+                .or_else(|_| raw.set(libc::SOL_SOCKET, allowed, RECEIVE_BUFFER))?;
         }
-        if this
-            .set(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, RECEIVE_BUFFER)
-            .is_err()
-        {
-            this.set(libc::SOL_SOCKET, libc::SO_SNDBUF, RECEIVE_BUFFER)?;
-        }
-        // SAFETY: all fields of the address are integers, so zeroes are valid.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = device as i32;
-        let size = size_of_val(&address) as libc::socklen_t;
-        // SAFETY: the pointer and the size are those of the address.
-        check(unsafe { libc::bind(this.socket.as_raw_fd(), (&raw const address).cast(), size) })?;
-        Ok(this)
-    }
-
-    fn set(&self, level: libc::c_int, name: libc::c_int, value: libc::c_int) -> io::Result<()> {
-        let size = size_of_val(&value) as libc::socklen_t;
-        let socket = self.socket.as_raw_fd();
-        // SAFETY: the pointer and the size are those of the value.
-        check(unsafe { libc::setsockopt(socket, level, name, (&raw const value).cast(), size) })
-            .map(drop)
+        raw.bind(libc::ETH_P_ALL, device)?;
+        Ok(Self { raw })
     }
 
     /// Sends a frame in parts, with its virtio header. Returns false if the device has no room.
@@ -94,7 +68,7 @@ impl PacketSocket {
         message.msg_iov = vector.as_mut_ptr();
         message.msg_iovlen = vector.len();
         // SAFETY: the message points to the two parts, which live until the call returns and are only read.
-        let sent = unsafe { libc::sendmsg(self.socket.as_raw_fd(), &message, 0) };
+        let sent = unsafe { libc::sendmsg(self.raw.as_fd().as_raw_fd(), &message, 0) };
         if sent >= 0 {
             return Ok(true);
         }
@@ -107,27 +81,16 @@ impl PacketSocket {
 
     /// Number of frames that the kernel dropped because the socket's buffer was full.
     pub fn drops(&mut self) -> io::Result<u64> {
-        let mut statistics = [0_u32; 2];
-        let mut size = size_of_val(&statistics) as libc::socklen_t;
-        let socket = self.socket.as_raw_fd();
-        let (level, name) = (libc::SOL_PACKET, PACKET_STATISTICS);
-        let pointer = (&raw mut statistics).cast();
-        // SAFETY: the pointers are to the statistics and to their size.
-        check(unsafe { libc::getsockopt(socket, level, name, pointer, &mut size) })?;
-        // Reading sets the kernel's counters to 0.
-        self.drops += u64::from(statistics[1]);
-        Ok(self.drops)
+        self.raw.drops()
     }
 }
 
 impl AsFd for PacketSocket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.raw.as_fd()
     }
 }
 
-const PACKET_STATISTICS: libc::c_int = 6;
-const PACKET_VNET_HDR: libc::c_int = 15;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 
 /// Memory for the frames of one call.
@@ -167,7 +130,7 @@ impl Batch {
             message.msg_hdr.msg_controllen = CONTROL;
             message
         });
-        let (descriptor, list) = (socket.socket.as_raw_fd(), messages.as_mut_ptr());
+        let (descriptor, list) = (socket.as_fd().as_raw_fd(), messages.as_mut_ptr());
         // SAFETY: each message points to a buffer and to control memory of the stated sizes, which live until the call returns.
         let count =
             unsafe { libc::recvmmsg(descriptor, list, BATCH as u32, 0, std::ptr::null_mut()) };

@@ -170,9 +170,12 @@ fn check_congestion_control(flow: &PlanFlow, kernel: &Kernel<'_>) -> Result<(), 
     let available = kernel.congestion_controls();
     if !available.iter().any(|name| name == algorithm.name) {
         let name = algorithm.name;
-        let module = algorithm.module.map_or(String::new(), |module| {
-            format!("; `modprobe {module}` as root may load it")
-        });
+        let module = match (algorithm.module, kernel) {
+            (Some(module), Kernel::Here(_)) => {
+                format!("; `modprobe {module}` as root may load it")
+            }
+            _ => String::new(),
+        };
         let known = available.join(", ");
         let why =
             format!("this kernel has no congestion control `{name}` (it has {known}){module}");
@@ -201,7 +204,8 @@ fn check_congestion_control(flow: &PlanFlow, kernel: &Kernel<'_>) -> Result<(), 
 fn check_shared_parameters(plan: &Plan) -> Vec<(usize, String, String)> {
     let mut first: HashMap<String, (u32, &str)> = HashMap::new();
     let mut found = Vec::new();
-    for (index, flow) in plan.all_flows().enumerate() {
+    let flows = plan.all_flows().enumerate();
+    for (index, flow) in flows.filter(|(_, flow)| flow.traffic.is_tcp()) {
         let parameters = flow.cca.linux().map(|algorithm| algorithm.parameters);
         for parameter in parameters.unwrap_or_default() {
             let own = (parameter.value, flow.name.as_str());
@@ -244,52 +248,68 @@ fn check_programs(flow: &PlanFlow, kernel: &Kernel<'_>) -> Vec<(&'static str, St
 
 /// Refuses what a network in the kernel cannot do.
 fn check_routed(scenario: &Scenario, plan: &Plan, queues: &[String]) -> Vec<Refusal> {
-    let mut found = Vec::new();
-    let mut refuse = |path: String, reason: String| found.push(Refusal { path, reason });
+    let refusal = |path: String, why: &str| Refusal {
+        path,
+        reason: format!("{why}; use --engine sim"),
+    };
     if scenario.cell.is_some() {
-        refuse(
-            "cell".into(),
-            "the kernel has no 5G cell; use --engine sim".into(),
-        );
-        return found;
+        return vec![refusal("cell".into(), "the kernel has no 5G cell")];
     }
     if !plan.timeline.is_empty() {
-        let why = "a kernel in virtual time makes no changes during a run; use --engine sim";
-        refuse("timeline".into(), why.into());
-        return found;
+        let why = "a kernel in virtual time makes no changes during a run";
+        return vec![refusal("timeline".into(), why)];
     }
-    for (index, name, link) in links(plan) {
-        if let QueueConfig::Python(_) = link.queue {
-            continue;
-        }
+    let mut found = check_queues(scenario, plan, "--engine sim", |words| {
+        let kind = words.split(' ').next().unwrap_or_default();
+        let known = queues.join(", ");
+        let is_known = queues.iter().any(|known| known == kind);
+        (!is_known)
+            .then(|| format!("this kernel has no queue discipline `{kind}` (it has {known})"))
+    });
+    for (index, planned) in plan.boxes.iter().enumerate() {
+        let why = match &planned.kind {
+            PlanBoxKind::Impairment(_) => "is no link and no delay",
+            PlanBoxKind::Delay {
+                jitter: Some(_), ..
+            } => "varies from packet to packet",
+            _ => continue,
+        };
+        let path = match (&scenario.dumbbell, planned.name.as_str()) {
+            (None, _) => format!("boxes.{index}"),
+            (Some(_), name @ ("loss" | "reverse_loss")) => format!("dumbbell.{name}"),
+            (Some(_), name) if name.starts_with("reverse") => "dumbbell.reverse_impair".into(),
+            (Some(_), _) => "dumbbell.impair".into(),
+        };
+        found.push(refusal(path, why));
+    }
+    found
+}
+
+/// Refuses rings of devices, and queues that Linux lacks or that `refused` does not accept by their words in tc. `instead` is what to use for them.
+fn check_queues(
+    scenario: &Scenario,
+    plan: &Plan,
+    instead: &str,
+    refused: impl Fn(&str) -> Option<String>,
+) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    let in_linux = links(plan).filter(|(.., link)| !matches!(link.queue, QueueConfig::Python(_)));
+    for (index, name, link) in in_linux {
         let queue = queue_path(scenario, index, name, link);
         let place = queue.rsplit_once('.').map_or("boxes", |(place, _)| place);
         if link.device_packets > 1 {
-            let why = "HTB has no ring of a device; use 0 or 1, or --engine sim";
-            refuse(format!("{place}.device_packets"), why.into());
+            found.push(Refusal {
+                path: format!("{place}.device_packets"),
+                reason: format!("HTB has no ring of a device; use 0 or 1, or {instead}"),
+            });
         }
-        match tc_words(link) {
-            Err(why) => refuse(queue, why),
-            Ok(words) => {
-                let kind = words.split(' ').next().unwrap_or_default();
-                if !queues.iter().any(|known| known == kind) {
-                    let known = queues.join(", ");
-                    let why =
-                        format!("this kernel has no queue discipline `{kind}` (it has {known})");
-                    refuse(queue, why);
-                }
-            }
+        let words = tc_words(link);
+        if let Some(reason) = words.map_or_else(Some, |words| refused(&words)) {
+            found.push(Refusal {
+                path: queue,
+                reason,
+            });
         }
-    }
-    for planned in &plan.boxes {
-        let why = match &planned.kind {
-            PlanBoxKind::Impairment(_) => "is no link and no delay; use --engine sim",
-            PlanBoxKind::Delay {
-                jitter: Some(_), ..
-            } => "varies from packet to packet; use --engine sim",
-            _ => continue,
-        };
-        refuse(format!("boxes.{}", planned.name), why.into());
     }
     found
 }
@@ -317,25 +337,14 @@ fn check_kernel_links(scenario: &Scenario, plan: &Plan) -> Vec<Refusal> {
         refuse("dumbbell.access_rate".into(), why.into());
         return found;
     }
-    for (index, name, link) in links(plan) {
-        if let QueueConfig::Python(_) = link.queue {
-            continue;
-        }
-        let queue = queue_path(scenario, index, name, link);
-        let place = queue.rsplit_once('.').map_or("boxes", |(place, _)| place);
-        if link.device_packets > 1 {
-            let why = "HTB has no ring of a device; use 0 or 1, or the link userspace";
-            refuse(format!("{place}.device_packets"), why.into());
-        }
-        match tc_words(link) {
-            Err(why) => refuse(queue, why),
-            Ok(words) => {
-                if let Some(why) = queue_error(&words) {
-                    let why = format!("this kernel refuses `tc qdisc add ... {words}` ({why})");
-                    refuse(queue, why);
-                }
-            }
-        }
+    let queues = check_queues(scenario, plan, "the link userspace", |words| {
+        let why = queue_error(words)?;
+        Some(format!(
+            "this kernel refuses `tc qdisc add ... {words}` ({why})"
+        ))
+    });
+    for one in queues {
+        refuse(one.path, one.reason);
     }
     let mut paths = plan
         .all_flows()

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::net::Ipv4Addr;
 
 use bloatlab_link::{VaryDelay, VaryingDelay};
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
@@ -254,6 +255,14 @@ impl Routed {
         }
         routes.sort_unstable();
         routes.dedup();
+        let same = |pair: &[(u32, Ipv4Addr, u32)]| pair[0].0 == pair[1].0 && pair[0].1 == pair[1].1;
+        if let Some(pair) = routes.windows(2).find(|pair| same(pair)) {
+            let host = pair[0].1;
+            let why = format!(
+                "packets from one host to another ({host}) take different paths; give the flows different hosts"
+            );
+            return Err(io::Error::other(why));
+        }
         for end in &laid.ends {
             self.places.insert((0, end.index), Place::Host);
             self.netlink.add_rule(&end.name, FIRST_TABLE + end.index)?;

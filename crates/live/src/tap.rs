@@ -3,13 +3,13 @@
 //! The memory is a ring of frames of `PACKET_RX_RING`, version 2 (Linux, `Documentation/networking/packet_mmap.rst`).
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use bloatlab_units::{Nanos, SECOND};
 
 use crate::frame::VNET;
-use crate::namespace::check;
+use crate::raw_socket::{RawSocket, set_option};
 
 /// Bytes of a place in the ring: the kernel's header, and the headers of a packet.
 const PLACE: usize = 192;
@@ -19,7 +19,6 @@ const BLOCK: usize = PLACE * PLACES_IN_BLOCK;
 
 const PACKET_RX_RING: libc::c_int = 5;
 const PACKET_VERSION: libc::c_int = 10;
-const PACKET_VNET_HDR: libc::c_int = 15;
 const TPACKET_V2: libc::c_int = 1;
 /// Owner of a place: the kernel, or the reader.
 const STATUS_KERNEL: u32 = 0;
@@ -39,12 +38,11 @@ pub(crate) struct Seen<'a> {
 
 /// The socket and its ring.
 pub(crate) struct Tap {
-    socket: OwnedFd,
+    raw: RawSocket,
     ring: *mut u8,
     /// Number of places.
     places: usize,
     next: usize,
-    missed: u64,
 }
 
 impl Tap {
@@ -55,17 +53,11 @@ impl Tap {
     pub fn open(held: usize) -> io::Result<Self> {
         let blocks = held.div_ceil(PLACES_IN_BLOCK);
         let places = blocks * PLACES_IN_BLOCK;
-        let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
-        // The socket receives nothing until it has a protocol.
-        // SAFETY: the call takes no pointers.
-        let socket = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: the descriptor was just opened and has no other owner.
-        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
-        set(&socket, PACKET_VERSION, &TPACKET_V2)?;
-        set(&socket, PACKET_VNET_HDR, &1)?;
+        let raw = RawSocket::new()?;
+        raw.set(libc::SOL_PACKET, PACKET_VERSION, TPACKET_V2)?;
         // struct tpacket_req: block size and number, frame size and number.
-        let request = [BLOCK, blocks, PLACE, places].map(|value| value as u32);
-        set(&socket, PACKET_RX_RING, &request)?;
+        let request = [BLOCK, blocks, PLACE, places].map(|value| value as libc::c_int);
+        set_option(&raw, (libc::SOL_PACKET, PACKET_RX_RING), &request)?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let (null, length) = (std::ptr::null_mut(), places * PLACE);
         // SAFETY: the kernel chooses the address, and the length is that of the ring.
@@ -75,7 +67,7 @@ impl Tap {
                 length,
                 access,
                 libc::MAP_SHARED,
-                socket.as_raw_fd(),
+                raw.as_fd().as_raw_fd(),
                 0,
             )
         };
@@ -83,19 +75,12 @@ impl Tap {
             return Err(io::Error::last_os_error());
         }
         let this = Self {
-            socket,
+            raw,
             ring: ring.cast(),
             places,
             next: 0,
-            missed: 0,
         };
-        // SAFETY: all fields of the address are integers, so zeroes are valid.
-        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_IP as u16).to_be();
-        let size = size_of_val(&address) as libc::socklen_t;
-        // SAFETY: the pointer and the size are those of the address.
-        check(unsafe { libc::bind(this.socket.as_raw_fd(), (&raw const address).cast(), size) })?;
+        this.raw.bind(libc::ETH_P_IP, 0)?;
         Ok(this)
     }
 
@@ -132,23 +117,7 @@ impl Tap {
     /// # Errors
     /// The socket is gone.
     pub fn missed(&mut self) -> io::Result<u64> {
-        const PACKET_STATISTICS: libc::c_int = 6;
-        let mut statistics = [0_u32; 2];
-        let mut size = size_of_val(&statistics) as libc::socklen_t;
-        let (socket, pointer) = (self.socket.as_raw_fd(), statistics.as_mut_ptr().cast());
-        // SAFETY: the pointer and the size are those of the statistics.
-        check(unsafe {
-            libc::getsockopt(
-                socket,
-                libc::SOL_PACKET,
-                PACKET_STATISTICS,
-                pointer,
-                &mut size,
-            )
-        })?;
-        // Reading sets the kernel's counters to 0.
-        self.missed += u64::from(statistics[1]);
-        Ok(self.missed)
+        self.raw.drops()
     }
 }
 
@@ -157,15 +126,4 @@ impl Drop for Tap {
         // SAFETY: the address and the length are those of the mapping, to which nothing refers any more.
         unsafe { libc::munmap(self.ring.cast(), self.places * PLACE) };
     }
-}
-
-/// Sets an option of a packet socket.
-fn set<T>(socket: &OwnedFd, name: libc::c_int, value: &T) -> io::Result<()> {
-    let (pointer, size) = (
-        (&raw const *value).cast(),
-        size_of::<T>() as libc::socklen_t,
-    );
-    // SAFETY: the pointer and the size are those of the value, which the kernel reads.
-    check(unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, name, pointer, size) })
-        .map(drop)
 }

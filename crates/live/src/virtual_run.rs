@@ -6,7 +6,7 @@ use std::{fs, io};
 
 use bloatlab_outcome::{Outcome, Step};
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow, Traffic};
-use bloatlab_sim::{Control, Entry, NoPlugins, Order, Report, Session};
+use bloatlab_sim::{Control, NoPlugins, Order, Report, Session};
 use bloatlab_tcp::LinuxSettings;
 use bloatlab_units::{MILLISECOND, Nanos};
 
@@ -260,6 +260,7 @@ impl Run<'_> {
         self.passages = passages;
     }
 
+    /// Counts a packet where it has come to.
     fn count_one(&mut self, passage: &Passage) {
         let Passage {
             at,
@@ -270,13 +271,13 @@ impl Run<'_> {
         let (flow, direction) = (owner.flow, usize::from(owner.direction));
         let path = &self.network.paths[flow][direction];
         let (hops, links) = (&self.network.hops, &mut self.links);
-        let mut steps: Vec<(Step, u32)> = Vec::new();
+        let (mut left, mut entered) = (None, None);
         let passed = match place {
             Place::Host => Some(0),
             Place::Hop(hop) => {
                 if let Some(link) = hops[hop].link {
                     links.link(link).leave(at, &owner, &frame);
-                    steps.push((Step::Dequeue, links.link(link).number as u32));
+                    left = Some((Step::Dequeue, links.link(link).number as u32));
                 }
                 path.iter().position(|&one| one == hop).map(|at| at + 1)
             }
@@ -285,40 +286,23 @@ impl Run<'_> {
         let next = passed.and_then(|passed| path.get(passed));
         if let Some(link) = next.and_then(|&next| hops[next].link) {
             links.link(link).enter(at, &owner, &frame);
-            steps.push((Step::Enqueue, links.link(link).number as u32));
+            entered = Some((Step::Enqueue, links.link(link).number as u32));
         }
         let arrives = match passed {
             Some(passed) => passed == path.len() && !self.network.delayed_at_end[flow][direction],
             None => true,
         };
         for index in 0..frame.segments() {
-            let entry = entry(&owner, &frame, index);
+            let entry = owner.entry(&frame, index);
             if passed == Some(0) {
                 self.session.departed(at, &entry);
             }
-            for &(step, place) in &steps {
+            for (step, place) in left.into_iter().chain(entered) {
                 self.session.passed(at, step, place, &entry);
             }
             if arrives {
                 self.session.arrived(at, &entry);
             }
         }
-    }
-}
-
-/// A segment of a frame.
-fn entry(owner: &Owner, frame: &Frame, index: usize) -> Entry {
-    let (size, segment) = frame.segment(index);
-    Entry {
-        flow: owner.flow,
-        connection: owner.connection,
-        direction: owner.direction,
-        protocol: frame.protocol,
-        size,
-        ecn: frame.ecn,
-        dscp: frame.dscp,
-        follows: index > 0,
-        segment,
-        tag: 0,
     }
 }

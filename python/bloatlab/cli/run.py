@@ -184,7 +184,7 @@ def _answer(job: Job, done: Sequence[PlannedRun], store: Store, output: Output, 
         say(out, line)
     if answered:
         out.print()
-    # The answer of an experiment compares the values of its own axes.
+    # The answer of an experiment already compares the values of its axes.
     if not answered or set(job.axes) - set(job.experiment.axes() if job.experiment else ()):
         for line in verdict_of_sweep(points) if compared else [f"{len(rows):,} points, which the page compares"]:
             say(out, line, "  ")

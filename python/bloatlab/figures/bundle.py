@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from bloatlab.store.remote.location import cache as cache_directory
+from bloatlab.cache import cache_directory
 
 _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 _END = "/* the end */"

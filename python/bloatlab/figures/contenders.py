@@ -24,7 +24,7 @@ SAID = frozenset({"cca", "queue", "scheme"})
 FAR = 16
 """Pixels from a mark to its name from which a line joins them."""
 RINGS = 12
-"""Places of a label that are tried: so many lines above and below its mark."""
+"""How many lines above and below its mark a label may be moved."""
 NEAR_RINGS = 3
 """The same for a label that must be near its mark."""
 

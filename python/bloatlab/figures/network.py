@@ -176,7 +176,7 @@ class Groups:
         return list(self.colours.values())
 
     def only(self, flows: Collection[str]) -> "Groups":
-        """The groups of these flows, where each flow has a label of its own; colours do not change."""
+        """The groups of these flows, each flow with a different label; colours do not change."""
         of_flow = self.of_flow.filter(pl.col("flow").is_in(list(flows)))
         colours = {label: self.colours[label] for label in of_flow["label"].to_list()}
         return Groups(of_flow, colours, self.grouped, of_flow.height)

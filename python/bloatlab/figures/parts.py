@@ -57,7 +57,7 @@ def legend_columns(names: list[str], width: int) -> int:
 
 
 def in_lines(text: str, room: int) -> str | list[str]:
-    """A title in lines that fit into so many pixels, at about 6 pixels per letter; a text if one line is enough."""
+    """A title, broken into lines of at most this many pixels at about 6 pixels per letter; a text if one line is enough."""
     lines = wrap(text, max(12, room // 6))
     return lines if len(lines) > 1 else text
 

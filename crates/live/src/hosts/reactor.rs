@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use bloatlab_sim::Report;
@@ -11,7 +11,7 @@ use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use super::End;
-use crate::{Clock, Namespace, namespace::check};
+use crate::{Clock, Namespace};
 
 /// What senders send. It fits into a core's cache, so copying it is cheap.
 pub(super) static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
@@ -144,18 +144,6 @@ impl Reactor {
     pub fn unwatch(&self, what: impl AsFd) -> io::Result<()> {
         Ok(self.epoll.delete(what)?)
     }
-}
-
-/// Lets a socket count as readable only when this many bytes wait, or when no more come.
-pub(super) fn set_low_water_mark(socket: &Socket, bytes: usize) -> io::Result<()> {
-    let value = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    let (pointer, size) = (
-        (&raw const value).cast(),
-        size_of_val(&value) as libc::socklen_t,
-    );
-    let (level, name) = (libc::SOL_SOCKET, libc::SO_RCVLOWAT);
-    // SAFETY: the pointer and the size are those of the value, which the kernel reads.
-    check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, pointer, size) }).map(drop)
 }
 
 /// An address of a socket.

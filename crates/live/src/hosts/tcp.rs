@@ -8,11 +8,13 @@ use socket2::{Protocol, Socket, Type};
 
 use super::failure::{failed_to, unsuitable};
 use super::observe::{ObservedEnd, Repeats, TcpInfo, observation};
-use super::reactor::{Reactor, Token, ZEROS, address, set_low_water_mark};
+use crate::raw_socket::set_option;
+
+use super::reactor::{Reactor, Token, ZEROS, address};
 use super::{End, Reads};
 
 /// Bytes that wait before a receiver reads them, if it reads in large pieces.
-const LARGE_PIECE: usize = 64 << 10;
+const LARGE_PIECE: libc::c_int = 64 << 10;
 
 /// A TCP flow.
 pub(super) struct TcpFlow {
@@ -162,8 +164,12 @@ impl TcpFlow {
                     self.cca
                 )))?;
         } else if self.reads == Reads::WhenObserved {
-            // An accepted socket has it from the one that listens.
-            set_low_water_mark(&socket, LARGE_PIECE)?;
+            // It counts as readable when this much waits, or when no more comes. An accepted socket has this from the one that listens.
+            set_option(
+                &socket,
+                (libc::SOL_SOCKET, libc::SO_RCVLOWAT),
+                &[LARGE_PIECE],
+            )?;
         }
         Ok(socket)
     }

@@ -43,6 +43,7 @@ REPEATABLE: Mapping[str, str] = {
 MOST_LINES = 3
 """Lines of the compiler that an error repeats."""
 UNPACKED = "unpacked"
+DOWNLOADED = "downloaded"
 
 
 Tell = Callable[[str, int], None]
@@ -66,7 +67,7 @@ def build(given: Path | None, jobs: int, tell: Tell) -> kernels.Kernel:
     if why := missing():
         raise EngineError(why)
     tell("finding the source", 0)
-    found = source.given(given) if given else source.of_distribution(kernels.cache() / "sources")
+    found = source.given(given) if given else source.of_distribution(kernels.home() / DOWNLOADED)
     for kernel in kernels.built():
         if found.sha256 and kernel.facts.source_sha256 == found.sha256:
             return kernel
@@ -82,7 +83,11 @@ def build(given: Path | None, jobs: int, tell: Tell) -> kernels.Kernel:
     compiled = _Compilation(tree, work / "build", jobs, tell)
     compiled.configure()
     compiled.compile()
-    return _install(compiled, found, work, tell)
+    made = _install(compiled, found, work, tell)
+    if given is None:
+        # What apt downloaded for this build.
+        shutil.rmtree(kernels.home() / DOWNLOADED, ignore_errors=True)
+    return made
 
 
 def missing() -> str | None:

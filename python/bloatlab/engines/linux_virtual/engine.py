@@ -74,7 +74,7 @@ class LinuxVirtual:
         control: Control | None = None,
         plugins: PluginFactories | None = None,
     ) -> Outcome:
-        """Runs the scenario in a kernel of its own."""
+        """Runs the scenario in a new kernel."""
         own = self.control() if control is None else cast("RunControl", control)
         request = {
             "scenario": scenario_json,

@@ -62,7 +62,7 @@ def finished(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=console,
-                # Its own process group: a kernel has processes of its own, and Ctrl-C in a terminal must not reach it.
+                # A new process group: a kernel consists of several processes, and Ctrl-C in a terminal must not reach them.
                 process_group=0,
             )
             try:

@@ -10,10 +10,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from bloatlab.engines.linux_virtual.kernels import cache
+from bloatlab.cache import cache_directory
 from bloatlab.errors import EngineError
 
 AGENT = "bloatlab-guest"
@@ -44,24 +45,36 @@ def image() -> tuple[Path, str]:
     """
     if why := missing():
         raise EngineError(why)
-    files = _files()
+    programs = _programs()
+    # Hashing takes longer than a short run, so it is done again only if a program has changed.
+    return _image(tuple((name, path, path.stat().st_mtime_ns) for name, path in programs.items()), cache_directory())
+
+
+@cache
+def _image(programs: tuple[tuple[str, Path, int], ...], place: Path) -> tuple[Path, str]:
+    files = _with_libraries({name: path for name, path, _ in programs})
     digest = hashlib.sha256()
     for name, source in files.items():
         digest.update(name.encode() + b"\0" + hashlib.sha256(source.read_bytes()).digest())
     short = digest.hexdigest()[:16]
-    made = cache() / "guests" / f"{short}.cpio"
+    made = place / "guests" / f"{short}.cpio"
     if not made.exists():
         _write(made, files)
     return made, short
 
 
-def _files() -> Mapping[str, Path]:
-    """What is in the image, by its path there, in order."""
+def _programs() -> Mapping[str, Path]:
+    """The programs of the guest, by their paths in the image."""
     program, tc = agent(), shutil.which("tc")
     assert program is not None
     assert tc is not None
-    files = {"init": program, "bin/tc": Path(tc).resolve()}
-    for file in tuple(files.values()):
+    return {"init": program, "bin/tc": Path(tc).resolve()}
+
+
+def _with_libraries(programs: Mapping[str, Path]) -> Mapping[str, Path]:
+    """Programs and their libraries, by their paths in the image, in order."""
+    files = dict(programs)
+    for file in programs.values():
         for library in _libraries(file):
             files[library.lstrip("/")] = Path(library).resolve()
     return dict(sorted(files.items()))

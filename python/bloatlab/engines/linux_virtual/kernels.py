@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bloatlab.cache import cache_directory
 from bloatlab.errors import EngineError, unknown
 
 FACTS = "kernel.json"
@@ -59,16 +59,9 @@ class Kernel:
         return self.folder / PRELOAD
 
 
-def cache() -> Path:
-    """The user's cache folder of this package (XDG Base Directory Specification)."""
-    given = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(given) if given.startswith("/") else Path.home() / ".cache"
-    return base / "bloatlab"
-
-
 def home() -> Path:
     """Where kernels are."""
-    return cache() / "kernels"
+    return cache_directory() / "kernels"
 
 
 def save(folder: Path, facts: Facts) -> None:
@@ -91,7 +84,7 @@ def remove(name: str) -> Path:
     """Deletes a kernel.
 
     Raises:
-        ParameterError: There is none with this name.
+        ParameterError: No kernel has this name.
         OSError: It cannot be deleted.
     """
     of = {kernel.name: kernel for kernel in built()}

@@ -74,7 +74,7 @@ def of_distribution(folder: Path) -> Source:
         folder: Where apt puts the package.
 
     Raises:
-        EngineError: There is none.
+        EngineError: No source is installed, and apt cannot download one.
     """
     installed = sorted(INSTALLED.glob("linux-source-*.tar.*"), key=lambda path: _version(path.name))
     if installed:

@@ -24,7 +24,7 @@ MOST_COLOURS = len(palette.ALL)
 CROWD = 12
 """Largest number of lines that all have colours."""
 ENDS = 4
-"""Of more lines, so many with the highest and so many with the lowest throughput have colours."""
+"""If there are more lines, this many with the highest and this many with the lowest throughput have colours."""
 DELAYS = ("srtt_ms", "delay_ms", "ping_p95_ms")
 
 

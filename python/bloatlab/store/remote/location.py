@@ -8,6 +8,7 @@ import os
 import secrets
 from pathlib import Path
 
+from bloatlab.cache import cache_directory
 from bloatlab.errors import StoreError
 from bloatlab.store import layout
 from bloatlab.store.remote.secrets import has_secrets, without_secrets
@@ -32,16 +33,9 @@ def place(text: str) -> Place:
     return text if is_url(text) else Path(text)
 
 
-def cache() -> Path:
-    """The directory of all staging directories: `BLOATLAB_CACHE`, or `bloatlab` in the user's cache."""
-    if given := os.environ.get("BLOATLAB_CACHE"):
-        return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bloatlab"
-
-
 def staging(url: str) -> Path:
     """The staging directory of a URL, by the hash of the URL without its secrets."""
-    return cache() / "stores" / hashlib.sha256(without_secrets(normal(url)).encode()).hexdigest()[:16]
+    return cache_directory() / "stores" / hashlib.sha256(without_secrets(normal(url)).encode()).hexdigest()[:16]
 
 
 def normal(url: str) -> str:
