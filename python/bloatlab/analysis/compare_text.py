@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bloatlab.analysis.compare import Comparison, Row
+from bloatlab.experiments.phrases import plural
 
 Number = Callable[[float], str]
 """Writes a number."""
@@ -29,7 +30,7 @@ _THROUGHPUTS = {
 def sentence(found: Comparison, number: Number) -> str:
     """What changed, by how much, and whether it is more than noise."""
     if found.identical:
-        return f"Nothing differs: all {counted(len(found.rows), 'value')} of {found.b} equal those of {found.a}."
+        return f"Nothing differs: all {plural(len(found.rows), 'value')} of {found.b} equal those of {found.a}."
     named = _headline(found)
     if not named and not found.judged:
         return f"No metric differs by {100 * LEAST:g} % or more between {found.a} and {found.b}."
@@ -103,16 +104,11 @@ def counts(found: Comparison) -> str:
     apart = sum(_differs(found, row) for row in found.rows)
     same = sum(row.difference.identical for row in found.rows)
     if apart == total:
-        said = f"{counted(total, 'metric')} differ{'s' if total == 1 else ''}"
+        said = f"{plural(total, 'metric')} differ{'s' if total == 1 else ''}"
     else:
-        said = f"{total - apart} of {counted(total, 'metric')} do{'es' if total - apart == 1 else ''} not differ"
+        said = f"{total - apart} of {plural(total, 'metric')} do{'es' if total - apart == 1 else ''} not differ"
     if not found.judged:
         return said + (f" by {100 * LEAST:g} % or more" if apart + same < total else "")
     rule = f" (p at most {1 - found.confidence:.3g}, adjusted after {found.correction.title()})"
     equal = f"; {same} of them {'is' if same == 1 else 'are'} equal" if same else ""
     return f"{said} by more than noise{rule}{equal}"
-
-
-def counted(number: int, what: str) -> str:
-    """Such as `1 metric` or `12 metrics`."""
-    return f"{number} {what}" + ("" if number == 1 else "s")

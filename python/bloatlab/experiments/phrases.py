@@ -117,7 +117,7 @@ def interval(mean: float, half: float | None, digits: int = 4) -> str:
 
     Args:
         mean: The mean.
-        half: The half-width; `None`: there is none.
+        half: The half-width; `None` if it is not known.
         digits: Largest number of significant digits of the mean.
     """
     if not half:

@@ -117,7 +117,7 @@ def goodput_delay(tables: network.Tables, *, width: int) -> Any:
                 down,
                 x,
                 y,
-                stairs(both.filter("front").sort("x")),
+                stairs(best),
                 every=False,
             ),
             width=wide,
