@@ -118,6 +118,9 @@ def write_quantity(kind: str, value: int) -> str:
     """The canonical text of a `duration` in ns, a `rate` in bit/s, a number of `bytes` or a `frequency` in Hz."""
 
 def algorithms() -> str: ...
+def t_quantile(freedom: float, probability: float) -> float:
+    """The quantile of Student's t. Raises `ValueError` if `freedom` is not above 0, or `probability` not between 0 and 1."""
+
 def queue(queue_json: str) -> str:
     """The queue (a name, a tc text or a table, in JSON) as a table with every parameter; raises `ScenarioError`."""
 

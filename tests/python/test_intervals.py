@@ -9,6 +9,7 @@ from dataclasses import asdict
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from bloatlab.errors import ParameterError
 from bloatlab.statistics.differences import adjust, cliffs_delta, cohens_d, differ, hedges_correction
@@ -31,6 +32,12 @@ VALUES = st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12)
 )
 def test_quantiles_of_t(freedom: int, confidence: float, quantile: float) -> None:
     assert t_quantile(freedom, confidence) == pytest.approx(quantile, abs=5e-4)
+
+
+@given(st.floats(0.5, 1e6), st.floats(0.2, 0.99999))
+def test_quantiles_of_t_are_those_of_scipy(freedom: float, confidence: float) -> None:
+    expected = float(stdtrit(freedom, (1 + confidence) / 2))
+    assert t_quantile(freedom, confidence) == pytest.approx(expected, rel=1e-8)
 
 
 def test_the_interval_of_a_textbook_sample() -> None:

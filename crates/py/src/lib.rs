@@ -13,6 +13,7 @@ mod quantity;
 mod queue;
 mod run;
 mod session;
+mod statistics;
 mod tc;
 mod trace;
 
@@ -56,6 +57,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue::program_kinds, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::metric_definitions, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue::engine_version, module)?)?;
+    module.add_function(wrap_pyfunction!(statistics::t_quantile, module)?)?;
     module.add_function(wrap_pyfunction!(tc::queue, module)?)?;
     module.add_function(wrap_pyfunction!(tc::tc, module)?)?;
     module.add_function(wrap_pyfunction!(tc::sysctl, module)?)?;

@@ -82,6 +82,9 @@ def of_axes(axes: Mapping[str, Iterable[Any]]) -> dict[str, list[str]]:
 
 
 def _shown(value: Any) -> str:
+    if type(value) in (str, int):
+        # As below, without the way over JSON. Most of the many parameters of a sweep are texts and integers.
+        return str(value)
     return "default" if value is None else readable(canonical(plain(value)))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -70,8 +69,7 @@ def rows_of(runs: Sequence[PlannedRun], axes: Mapping[str, Sequence[Any]]) -> li
         runs: The runs.
         axes: The values of each swept parameter, in the order of the user, which is that of the rows.
     """
-    # Intervals need scipy. Without it, each run has a row.
-    replicated = len({run.scenario for run in runs}) < len(runs) and find_spec("scipy") is not None
+    replicated = len({run.scenario for run in runs}) < len(runs)
     points: dict[str, list[PlannedRun]] = {}
     for run in runs:
         points.setdefault(run.scenario if replicated else run.run_id, []).append(run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from bloatlab.figures.policy import policy
 from bloatlab.judges import MEANINGS
 from bloatlab.metrics import every_definition
 from bloatlab.report import answers, current, metric_tables, model, ranked_verdict, ranked_view, site, text, verdict
+from bloatlab.report.beside import beside, shared
 from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
@@ -107,13 +108,43 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
     """Writes a page for each experiment, and their index."""
     from bloatlab.figures import source
 
-    commands = store.invocations()["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
     ranked = {name: of_store(store, _known(name), weights) for name in names}
-    views = {}
-    for name in names:
+    mine, others = shared(names)
+    with beside(store.directory, others, weights.given) as process:
+        _members(store, tables, suite, {name: ranked[name] for name in mine})
+    if process is None or process.returncode:
+        # Whatever kept the other process from it, here the reason can be said.
+        _members(store, tables, suite, {name: ranked[name] for name in others})
+    ranking = overall_of(suite, ranked)
+    drawings = Drawings()
+    answer = answers.of_store(store, suite.name)
+    figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
+    done = dict(tables["runs"].filter(status="done")["experiment"].value_counts().iter_rows())
+    pages = site.pages(suite, {name: (done.get(name, 0), ranked[name]) for name in names})
+    whole = site.index(suite, pages, ranking, answer, figures, _commands(store.invocations()), _facts(tables["runs"]))
+    return write(store.directory / site.INDEX, render("site.html", drawings, site=whole))
+
+
+def make_members(directory: Path | str, names: Iterable[str], weights: Weights) -> None:
+    """Writes the pages of these experiments of a suite, without its index."""
+    from bloatlab.figures import source
+
+    store = Store(directory)
+    with store.held():
+        tables = source.stored(store)
+        suite = suite_of(tables["runs"]["experiment"].unique().to_list())
+        if suite is None:
+            raise StoreError(f"{store.directory}: its experiments belong to no suite")
+        _members(store, tables, suite, {name: of_store(store, _known(name), weights) for name in names})
+
+
+def _members(
+    store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, ranked: Mapping[str, Ranked | None]
+) -> None:
+    commands = _commands(store.invocations())
+    for name, ranking in ranked.items():
         drawings = Drawings()
-        views[name] = view = _experiment(store, drawings, tables, name, "e1", ranked[name])
-        view.commands = commands
+        view = replace(_experiment(store, drawings, tables, name, "e1", ranking), commands=commands)
         page = render(
             "report.html",
             drawings,
@@ -125,12 +156,11 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
-    ranking = overall_of(suite, ranked)
-    drawings = Drawings()
-    answer = answers.of_store(store, suite.name)
-    figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
-    whole = site.index(suite, views, ranking, answer, figures, commands, _facts(tables["runs"]))
-    return write(store.directory / site.INDEX, render("site.html", drawings, site=whole))
+
+
+def _commands(invocations: pl.DataFrame) -> list[str]:
+    """The last of the commands that made the runs, each once."""
+    return invocations["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
 
 
 def _experiment(
@@ -169,7 +199,6 @@ def _experiment(
         _run(store, drawings, swept, run, why, lab, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
         for run, why in picks.items()
     ]
-    commands = store.invocations().filter(pl.col("experiment") == name)["command"].unique(maintain_order=True).to_list()
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
         judged = replace(ranked_verdict.of_ranking(ranked.ranking), grade=judged.grade)
@@ -182,7 +211,7 @@ def _experiment(
         engines=_other_engines(mine, own["metrics"]),
         verdict=judged,
         answer=answers.of_store(store, name),
-        commands=commands[-MOST_COMMANDS:],
+        commands=_commands(store.invocations().filter(pl.col("experiment") == name)),
         lab="" if several else lab.links.get("".join(listed), ""),
         lab_note=lab.note,
         parameters=model.parameters(own["parameters"], swept, known),

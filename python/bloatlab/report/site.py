@@ -10,10 +10,11 @@ from bloatlab.experiments.ranking import Ranking
 from bloatlab.report import ranked_verdict
 from bloatlab.report.answers import Answer
 from bloatlab.report.metric_tables import Cell
-from bloatlab.report.model import Drawn, ExperimentView, PlainTable
+from bloatlab.report.model import Drawn, PlainTable
 from bloatlab.report.verdict import Verdict
 
 if TYPE_CHECKING:
+    from bloatlab.analysis.ranked import Ranked
     from bloatlab.experiments.suite import Suite
 
 INDEX = "index.html"
@@ -60,19 +61,23 @@ def scores(ranking: Ranking) -> PlainTable:
     return PlainTable(columns, rows, "Ranking over all experiments", sortable=True, note=MEANING)
 
 
-def pages(suite: Suite, views: Mapping[str, ExperimentView]) -> PlainTable:
-    """A table with one row per experiment: its title, and its first and last contenders."""
+def pages(suite: Suite, experiments: Mapping[str, tuple[int, Ranked | None]]) -> PlainTable:
+    """A table with one row per experiment: its title, its first and last contenders, and its runs.
+
+    Args:
+        suite: The suite.
+        experiments: The number of finished runs and the ranking of each experiment.
+    """
     rows = []
     for member in suite.members:
-        view = views.get(member.name)
-        if view is None:
+        if member.name not in experiments:
             continue
-        order = [str(row[1].text) for row in view.ranking.scores.rows] if view.ranking else []
-        runs = next((value for name, value in view.facts if name == "runs"), "")
+        runs, ranked = experiments[member.name]
+        order = [contender.name for contender in ranked.ranking.contenders] if ranked else []
         rows.append(
             [
                 Cell(member.name, link=page_of(member.name)), Cell(member.title),
-                Cell(", ".join(order[:3])), Cell(order[-1] if order else ""), Cell(runs),
+                Cell(", ".join(order[:3])), Cell(order[-1] if order else ""), Cell(f"{runs:,}", runs),
             ]
         )  # fmt: skip
     return PlainTable(["experiment", "what it shows", "first three", "last", "runs"], rows, "Experiments")
@@ -80,7 +85,7 @@ def pages(suite: Suite, views: Mapping[str, ExperimentView]) -> PlainTable:
 
 def index(
     suite: Suite,
-    views: Mapping[str, ExperimentView],
+    pages: PlainTable,
     ranking: Ranking | None,
     answer: Answer,
     figures: list[Drawn],
@@ -98,6 +103,6 @@ def index(
         answer,
         scores(ranking) if ranking else None,
         figures,
-        pages(suite, views),
+        pages,
         facts,
     )

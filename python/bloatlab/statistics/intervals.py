@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bloatlab import _core
 from bloatlab.errors import ParameterError
 
 CONFIDENCE = 0.95
@@ -126,9 +127,7 @@ def t_quantile(freedom: float, confidence: float = CONFIDENCE) -> float:
         freedom: Degrees of freedom, above 0; not always an integer in Welch's test.
         confidence: Between 0 and 1.
     """
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, (1 + check_confidence(confidence)) / 2))
+    return _core.t_quantile(freedom, (1 + check_confidence(confidence)) / 2)
 
 
 def t_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
