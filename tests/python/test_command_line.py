@@ -30,10 +30,10 @@ WIDTH = 80
 LISTINGS = {
     "list", "show", "algorithms", "engines", "runs", "figure", "store check", "trace formats", "trace info", "calc nic",
     "calc bdp", "calc queue", "compare", "sensitivity", "tune", "run", "simulate", "sweep", "reproduce", "check",
-    "kernel list",
+    "kernel list", "parity",
 }  # fmt: skip
 """Commands that print results; `--json` prints them as one document."""
-MAKES_RUNS = {"run", "simulate", "sweep", "reproduce", "check", "sensitivity", "tune", "store repair"}
+MAKES_RUNS = {"run", "simulate", "sweep", "reproduce", "check", "sensitivity", "tune", "parity", "store repair"}
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import bloatlab as bl
 from bloatlab import language
 from bloatlab.cli import command
 from bloatlab.engines.interface import Refusal
@@ -237,6 +238,24 @@ def test_packets_are_recorded(tmp_path):
     outcome.write_pcap(str(tmp_path / "run.pcap"))
     assert len((tmp_path / "run.pcap").read_bytes()) > 100_000
     assert "packets" in outcome.tables()
+
+
+@needs_kernel
+def test_every_packet_that_leaves_has_a_sojourn_time():
+    document = {
+        "name": "full-queue",
+        "duration": "6s",
+        "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "queue": "pfifo limit 100"},
+        "flows": [{"count": 4, "cca": "cubic"}],
+    }
+    result = bl.run(document, seed=1, engine="linux-virtual", packets=True)
+    steps = result.packets.to_polars().filter(box="bottleneck")
+    left = steps.filter(event="dequeue")
+    waits = result.histograms.to_polars().filter(scope="link", name="bottleneck", quantity="sojourn")
+    # A segment that is sent again while its first copy waits counts once.
+    assert 0.99 * left.height <= waits["weight"].sum() <= left.height
+    # 100 packets of 1500 B, in the queue alone: the transmission of the packet itself does not count.
+    assert 100 < result.link_metrics["bottleneck"]["max_sojourn"] <= 121
 
 
 @needs_kernel

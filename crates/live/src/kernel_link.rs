@@ -166,10 +166,7 @@ impl KernelLink {
         let Some((entered, ecn)) = self.inside.remove(&key(owner, frame)) else {
             return;
         };
-        // The kernel hands a frame on when the last of its bits would have been sent.
-        let sending = ((bytes + headers) as f64 * 8e9 / self.rate.max(1.0)) as Nanos;
-        let sojourn = at.saturating_sub(entered).saturating_sub(sending);
-        self.stats.sojourn.record(sojourn);
+        self.stats.sojourn.record(at.saturating_sub(entered));
         self.stats.interval.sojourns += 1;
         if frame.ecn == Ecn::Ce && ecn != Ecn::Ce {
             self.stats.marks += segments as u64;
@@ -241,8 +238,9 @@ impl KernelLink {
         self.stats.max_bytes = self.stats.max_bytes.max(bytes);
         self.stats.drops += drops;
         self.stats.interval.drops += drops;
+        // A frame may have entered after the clock was read.
         self.inside
-            .retain(|_, (entered, _)| now - *entered < FORGOTTEN);
+            .retain(|_, (entered, _)| now.saturating_sub(*entered) < FORGOTTEN);
         Ok(())
     }
 

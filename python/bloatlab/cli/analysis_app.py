@@ -1,4 +1,4 @@
-"""Commands for analysis over runs. `cli/compare.py`, `cli/sensitivity.py` and `cli/tune.py` implement them."""
+"""Commands for analysis over runs. `cli/compare.py`, `cli/sensitivity.py`, `cli/tune.py` and `cli/parity.py` implement them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,19 @@ from typing import Annotated, Literal
 from cyclopts import App, Parameter
 
 from bloatlab.cli import completers
-from bloatlab.cli.options import RUNNING, STUDY, Flag, Running, Study, Target
+from bloatlab.cli.options import (
+    RUNNING,
+    STUDY,
+    TELLING,
+    EngineName,
+    Flag,
+    Jobs,
+    OutDirectory,
+    Running,
+    Study,
+    Target,
+    Telling,
+)
 
 Metrics = Annotated[
     list[str],
@@ -115,7 +127,63 @@ def tune(
     return run_tune(name, Goals(queue, minimise, maximise), trials, study, running.settings())
 
 
+def parity(
+    *,
+    queue: Annotated[str | None, Parameter(metavar="Q1,Q2", completer=completers.queues)] = None,
+    cca: Annotated[str | None, Parameter(metavar="C1,C2")] = None,
+    rate: Annotated[str | None, Parameter(metavar="R1,R2")] = None,
+    rtt: Annotated[str | None, Parameter(metavar="T1,T2")] = None,
+    flows: Annotated[str | None, Parameter(metavar="N1,N2")] = None,
+    ecn: Annotated[str | None, Parameter(metavar="on|off")] = None,
+    duration: Annotated[str | None, Parameter(metavar="TIME")] = None,
+    seeds: int = 10,
+    seed: int = 1,
+    engine: EngineName = "linux-virtual",
+    jobs: Jobs = None,
+    out: OutDirectory = None,
+    markdown: Annotated[Path | None, Parameter(metavar="FILE")] = None,
+    all: Flag = False,  # noqa: A002
+    json: Flag = False,
+    fail_on_difference: Flag = False,
+    telling: Telling = TELLING,
+) -> int:
+    """Runs a grid by the simulator and by a real Linux kernel, and says where they differ.
+
+    Each metric of each cell has an aim, such as 10 % or 1 ms. Where the means differ by more, a two-sample test over the
+    seeds tells chance from cause. Lists are separated by commas, and every combination is a cell. The same command
+    continues after a stop.
+
+    Args:
+        queue: Queues of Linux, as tc writes them [default: pfifo limit 100, codel, fq_codel, pie, cake].
+        cca: Congestion controls that Linux has [default: cubic].
+        rate: Rates of the bottleneck [default: 10Mbit/s].
+        rtt: Two-way propagation times [default: 20ms, 80ms].
+        flows: Numbers of bulk flows [default: 1, 4].
+        ecn: on: flows negotiate ECN, and queues that can mark do so [default: off].
+        duration: Length of a run; metrics leave out its first third [default: 30s].
+        seeds: Runs of each cell on each side. Fewer than 4 cannot tell chance from cause.
+        seed: The first seed.
+        engine: The engine beside the simulator. linux-virtual needs a kernel, which `bloatlab kernel build` makes.
+        jobs: Number of threads that make runs [default: one per CPU core].
+        out: Results directory [default: results/parity].
+        markdown: Also write the tables into this file, in Markdown.
+        all: Print every metric of every cell.
+        json: Print one JSON object and nothing else.
+        fail_on_difference: Exit with code 1 if any metric differs by more than chance.
+        telling: What is said, and whether a page is made.
+    """
+    from bloatlab.cli.parity import Wanted, compare_with_kernel
+    from bloatlab.settings import RunSettings
+
+    given = {"queue": queue, "cca": cca, "rate": rate, "rtt": rtt, "flows": flows, "ecn": ecn, "duration": duration}
+    wanted = Wanted(
+        given, seeds, seed, engine or "linux-virtual", out, markdown, telling,
+        all=all, json=json, fail_on_difference=fail_on_difference,
+    )  # fmt: skip
+    return compare_with_kernel(wanted, RunSettings(jobs=jobs))
+
+
 def add_to(app: App) -> None:
     """Adds the commands."""
-    for command in (compare, sensitivity, tune):
+    for command in (compare, sensitivity, tune, parity):
         app.command(command)

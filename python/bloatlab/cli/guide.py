@@ -13,7 +13,7 @@ GROUPS = {
     "Look up": ("list", "show", "algorithms", "engines", "schema", "help"),
     "Run": ("run", "simulate", "sweep", "reproduce", "check", "shell", "lab"),
     "Read": ("report", "figure", "export", "import", "runs", "store"),
-    "Analyse": ("compare", "sensitivity", "tune"),
+    "Analyse": ("compare", "sensitivity", "tune", "parity"),
     "Tools": ("tc", "trace", "calc", "kernel", "completion"),
 }
 """The groups of commands, in the order of the help."""
@@ -80,6 +80,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "tune": (
         "tune mine.toml --queue codel,fq_codel,cake --trials 50",
         "tune mine.toml --minimise link.p95_sojourn --vary flows.0.count=1,4",
+    ),
+    "parity": (
+        "parity --queue fq_codel,cake --rtt 20ms,80ms",
+        "parity --cca reno --flows 4 --seeds 5 -j 2",
+        "parity --queue fq_pie --ecn on --markdown parity.md",
     ),
     "tc": (
         'tc --queue "fq_codel limit 5000 target 10ms" --dev eth0',

@@ -201,7 +201,7 @@ class Reading:
     """Skip a last line without a newline."""
 
 
-RUNNING, OUTPUT, POINTS, STUDY, READING = Running(), Output(), Points(), Study(), Reading()
+RUNNING, TELLING, OUTPUT, POINTS, STUDY, READING = Running(), Telling(), Output(), Points(), Study(), Reading()
 """Defaults of the groups of options."""
 
 

@@ -156,7 +156,12 @@ def of_engines(store: Store, runs: pl.DataFrame, point: int | None = None) -> di
     points = points_of_engines(runs) if point is None else [point]
     if not points:
         return {}
-    there = _with_series(runs).filter(point=points[0])
+    return of_sides(store, runs.filter(point=points[0]))
+
+
+def of_sides(store: Store, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """As `of_engines`, of these runs, whose scenarios may differ."""
+    there = _with_series(runs)
     engines = sorted(there["engine"].unique(maintain_order=True).to_list(), key=lambda name: name != DEFAULT)
     order = there.sort(pl.col("engine").replace_strict(engines, range(len(engines))), maintain_order=True)
     taken = order.group_by("engine", maintain_order=True).head(ENGINE_RUNS).select("engine", "run_id")

@@ -1,0 +1,107 @@
+"""The dumbbell of a cell, with hosts that are set as Linux sets its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from bloatlab import units
+from bloatlab.engines import DEFAULT
+from bloatlab.experiments import parameters as read
+from bloatlab.experiments import shared
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.parameters import Parameter
+from bloatlab.experiments.queues import with_ecn
+
+LIKE_LINUX: Mapping[str, Any] = {"cubic": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}}
+"""Congestion controls whose settings in Linux differ from their sources."""
+TCP: Mapping[str, Any] = {
+    "mss": 1448,
+    "quick_acks": 16,
+    "send_buffer": "64MB",
+    "receive_buffer": "32MiB",
+    "receive_window": "growing",
+    # One segment per buffer, so that limits in packets mean the same on both sides.
+    "gso_max_segs": 1,
+}
+LINK_MBIT = 100_000
+"""Rate of the simulator's link. Its queue is a class of HTB, as the links of the kernel are: a link without it has sent a packet
+when the last bit is out, HTB when the first may go, which is 1.2 ms earlier at 10 Mbit/s."""
+PING = {"name": "ping", "traffic": {"kind": "ping", "interval": "20ms", "size": "84B"}}
+WARMUP = 1 / 3
+"""Metrics are over the rest of the run."""
+
+
+class Parity(Experiment):
+    """Bulk flows and a ping through one queue. It is no experiment of the catalogue: it asks about the simulator."""
+
+    name = "parity"
+    title = "Simulator and Linux"
+    summary = "Bulk flows and a ping through one queue, by the simulator and by a Linux kernel."
+    source = "bloatlab"
+    parameters: ClassVar[tuple[Parameter, ...]] = (
+        Parameter(
+            "queue", "fq_codel", "", allowed="a queue of Linux as tc writes it, such as `fq_codel limit 1000`",
+            help="queue discipline of the bottleneck", read=read.algorithm("queues"),
+        ),
+        shared.cca("cubic"),
+        shared.rate("10Mbit/s"),
+        shared.rtt("20ms"),
+        shared.count("flows", 4, "flows", "bulk flows", low=1, high=1000),
+        Parameter(
+            "ecn", "off", "", allowed="on, off", help="on: flows negotiate ECN, and queues that can mark do so",
+            read=read.choice("on", "off"),
+        ),
+        Parameter(
+            "duration", "30s", "s", allowed=shared.A_DURATION, help="length of a run; metrics leave out the first third",
+            read=read.duration,
+        ),
+    )  # fmt: skip
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """A small grid of common queues, with one flow and with several."""
+        return {
+            "queue": ["pfifo limit 100", "codel", "fq_codel", "pie", "cake"],
+            "rtt": ["20ms", "80ms"],
+            "flows": [1, 4],
+        }
+
+    def __init__(self, *, shaped: bool = False) -> None:
+        """The dumbbell.
+
+        Args:
+            shaped: Whether its link is shaped by HTB in the scenario. The kernel shapes every link so.
+        """
+        self.shaped = shaped
+
+    def for_engine(self, engine: str) -> Parity:
+        """The dumbbell for the simulator or for a kernel."""
+        return Parity(shaped=engine == DEFAULT)
+
+    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The flows start 0.1 s apart, each up to 50 ms later at random, so that seeds differ without a random queue."""
+        cca = params["cca"]
+        bulk = {
+            "count": params["flows"],
+            "start_interval": "100ms",
+            "start_jitter": "50ms",
+            "cca": LIKE_LINUX.get(cca, cca) if isinstance(cca, str) else cca,
+            "tcp": {**TCP, "ecn": params["ecn"] == "on"},
+        }
+        queue, rate = with_ecn(params["queue"], params["ecn"]), params["rate"]
+        if self.shaped:
+            queue = {"kind": "htb", "rate": rate, "burst": "1600B", "cburst": "1600B", "queue": queue}
+            rate = f"{LINK_MBIT}Mbit/s"
+        return {
+            "name": self.name,
+            "duration": params["duration"],
+            "warmup": f"{units.duration(params['duration']) * WARMUP:.9g}s",
+            # A packet has the 14 bytes of Ethernet's header in Linux's queues.
+            "dumbbell": {"rate": rate, "rtt": params["rtt"], "queue": queue, "header": 14},
+            "flows": [bulk, PING],
+        }
+
+
+def of_shaper(utilization: float, rate: str) -> float:
+    """Utilization of the shaper, from that of the much faster link behind it."""
+    return utilization * LINK_MBIT * 1e6 / units.rate(rate)

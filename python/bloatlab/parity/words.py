@@ -1,0 +1,58 @@
+"""What the comparison says in words, on the terminal and on its page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bloatlab.experiments import phrases
+from bloatlab.parity.judge import Cell, Judged
+from bloatlab.parity.study import Found, counts
+
+
+def label(cell: Cell) -> str:
+    """The swept parameters of a cell, such as `fq_codel, 4 flows, 80ms`."""
+    return _listed(cell.parameters)
+
+
+def fixed(found: Found) -> str:
+    """The parameters that all cells share."""
+    return _listed(found.fixed)
+
+
+def _listed(parameters: Mapping[str, str]) -> str:
+    return ", ".join(_worded(name, value) for name, value in parameters.items())
+
+
+def _worded(name: str, value: str) -> str:
+    if name == "flows":
+        return phrases.plural(int(value), "flow")
+    return {"rtt": f"RTT {value}", "ecn": f"ECN {value}", "duration": f"runs of {value}"}.get(name, value)
+
+
+def sentence(found: Found) -> str:
+    """How many comparisons agree, and what the others are."""
+    of = counts(found.judged)
+    seeds = min(min(len(cell.ours), len(cell.theirs)) for cell in found.cells)
+    share = phrases.percent(of["agrees"] / len(found.judged))
+    text = (
+        f"{of['agrees']} of {len(found.judged)} comparisons ({share}) are within their aims, over "
+        f"{phrases.plural(len(found.cells), 'cell')} with {phrases.plural(seeds, 'seed')} on each side"
+    )
+    outside = [
+        f"{of['differs']} differ by more than chance" if of["differs"] else "",
+        f"{of['chance']} may differ by chance" if of["chance"] else "",
+        f"{of['too few seeds']} have too few seeds to tell" if of["too few seeds"] else "",
+    ]
+    rest = ", ".join(part for part in outside if part)
+    return f"{text}. Of the others, {rest}." if rest else f"{text}."
+
+
+def modes_text(one: Judged) -> str:
+    """How many runs of each side are in each mode, such as `477 ms: 4 in sim, 5 in the kernel`."""
+    parts = []
+    for of in one.modes:
+        span = phrases.number(of.low)
+        if of.high > of.low:
+            span += f" to {phrases.number(of.high)}"
+        parts.append(f"{span} {one.aim.unit}".rstrip() + f": {of.ours} in sim, {of.theirs} in the kernel")
+    return "; ".join(parts)

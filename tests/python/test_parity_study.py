@@ -1,0 +1,152 @@
+"""`bloatlab parity`: judgements, modes, the study, its page and its command."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bloatlab import cli
+from bloatlab.errors import ParameterError
+from bloatlab.parity import AIMS, Cell, Judged, Parity, judge, study
+from bloatlab.parity.modes import modes
+from bloatlab.parity.scenario import of_shaper
+from bloatlab.parity.words import modes_text
+from conftest import REAL
+
+SOJOURN = next(aim for aim in AIMS if aim.name == "sojourn")
+DROPS = next(aim for aim in AIMS if aim.name == "drops")
+GRID = ("--queue", "fq_codel", "--rtt", "20ms", "--flows", "1,2", "--duration", "3s", "--seeds", "4")
+real = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
+
+
+def judged(ours: list[float], theirs: list[float]) -> Judged:
+    return Judged(Cell({}, [], []), SOJOURN, ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "word"),
+    [
+        ([10.9], [10.0], "agrees"),  # 1 ms, although it is 9 %
+        ([109.0], [100.0], "agrees"),  # 10 %
+        ([112.0], [100.0], "too few seeds"),
+        ([112.0, 113.0, 111.0], [100.0, 101.0, 99.0], "too few seeds"),
+        ([112.0, 113.0, 111.0, 112.5], [100.0, 101.0, 99.0, 100.5], "differs"),
+        ([90.0, 140.0, 95.0, 160.0], [80.0, 150.0, 85.0, 90.0], "chance"),
+    ],
+)
+def test_what_is_outside_its_aim_is_chance_or_cause(ours: list[float], theirs: list[float], word: str) -> None:
+    assert judged(ours, theirs).word == word
+
+
+def test_equal_distributions_rarely_differ() -> None:
+    # 200 pairs of samples with a fixed seed: with p < 0.05, about ten are judged wrongly.
+    draw = random.Random(1)
+    pairs = [[[draw.gauss(100, 40) for _ in range(10)] for _ in range(2)] for _ in range(200)]
+    wrong = sum(judged(ours, theirs).p < 0.05 for ours, theirs in pairs)  # type: ignore[operator]
+    assert 2 <= wrong <= 20
+
+
+def test_an_aim_of_counts_allows_a_few() -> None:
+    zero = Judged(Cell({}, [], []), DROPS, [3.0], [0.0])
+    assert (zero.within, zero.ratio) == (True, None)
+    assert not Judged(zero.cell, DROPS, [4.0], [0.0]).within
+
+
+def test_modes_tell_how_often_each_state_comes() -> None:
+    found = modes([477.0, 478.0, 550.0], [476.0, 549.0, 551.0, 552.0], SOJOURN)
+    assert [(of.low, of.high, of.ours, of.theirs) for of in found] == [(476.0, 478.0, 2, 1), (549.0, 552.0, 1, 3)]
+    said = modes_text(judged([477.0, 478.0, 550.0], [476.0, 549.0, 551.0, 552.0]))
+    assert said == "476 to 478 ms: 2 in sim, 1 in the kernel; 549 to 552 ms: 1 in sim, 3 in the kernel"
+
+
+def test_two_sides_without_a_common_mode_have_none() -> None:
+    assert modes([10.0, 20.0], [50.0, 51.0], SOJOURN) == []
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=12), st.lists(st.floats(0, 1e6), min_size=1, max_size=12))
+def test_modes_have_every_run_once(ours: list[float], theirs: list[float]) -> None:
+    if found := modes(ours, theirs, SOJOURN):
+        assert (sum(of.ours for of in found), sum(of.theirs for of in found)) == (len(ours), len(theirs))
+        assert all(before.high < after.low for before, after in pairwise(found))
+
+
+def test_marks_are_compared_only_where_there_are_any() -> None:
+    run = {"drops": 1.0, "marks": 0.0}
+    assert [one.aim.name for one in judge(Cell({}, [run], [run]), AIMS)] == ["drops"]
+    assert [one.aim.name for one in judge(Cell({}, [run], [{**run, "marks": 2.0}]), AIMS)] == ["drops", "marks"]
+
+
+def test_the_simulator_has_the_shaper_of_the_kernel() -> None:
+    given = Parity().resolve({"rate": "10Mbit/s", "queue": "pie", "ecn": "on", "cca": "cubic"})
+    ours, theirs = (Parity().for_engine(name).scenario(given)["dumbbell"] for name in ("sim", "linux-virtual"))
+    assert theirs["queue"] == {"kind": "pie", "ecn": True}
+    assert (theirs["rate"], ours["queue"]["rate"]) == ("10Mbit/s", "10Mbit/s")
+    assert ours["queue"]["queue"] == theirs["queue"]
+    # The link behind the shaper is ten thousand times as fast.
+    assert of_shaper(0.0001, "10Mbit/s") == pytest.approx(1.0)
+
+
+@real
+def test_a_twin_agrees_and_a_longer_path_does_not() -> None:
+    axes = {"queue": ["fq_codel"], "rtt": ["20ms"], "flows": [2]}
+    base = {"duration": "3s"}
+    _, twin = study(Path("twin"), base, axes, seeds=4, kernel="twin_engine:Twin")
+    _, slow = study(Path("slow"), base, axes, seeds=4, kernel="twin_engine:Slow")
+    words = [{one.aim.name: one.word for one in found.judged} for found in (twin, slow)]
+    assert (words[0]["srtt"], words[1]["srtt"]) == ("agrees", "differs")
+    (utilization,) = (one for one in twin.judged if one.aim.name == "utilization")
+    assert all(0.5 < value <= 1.01 for value in (*utilization.ours, *utilization.theirs))
+
+
+@real
+def test_the_simulator_is_not_compared_with_itself() -> None:
+    with pytest.raises(ParameterError, match="name another engine"):
+        study(Path("r"), {}, {}, kernel="sim")
+
+
+@real
+def test_the_command_prints_shares_and_makes_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["parity", *GRID, "--engine", "twin_engine:Slow", "-o", "r", "--markdown", "r.md"]
+    assert cli.command(arguments) == 0
+    said = capsys.readouterr().out
+    assert "over 2 cells with 4 seeds on each side" in " ".join(said.split())
+    assert "outside the aims" in said
+    assert max(map(len, said.splitlines())) <= 80
+    page = Path("r/parity.html").read_text(encoding="utf-8")
+    assert "The simulator beside a Linux kernel" in page
+    assert "Time series" in page
+    assert "| sRTT (ms) | 5 % |" in Path("r.md").read_text(encoding="utf-8")
+    # The same command reads the runs again, and can judge by its exit code.
+    assert cli.command([*arguments, "--json", "--fail-on-difference"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [cell["parameters"] for cell in told["cells"]] == [{"flows": "1"}, {"flows": "2"}]
+    assert told["parameters"]["rtt"] == "20ms"
+    srtt = next(metric for metric in told["cells"][0]["metrics"] if metric["metric"] == "srtt")
+    assert srtt["judgement"] == "differs"
+    assert len(srtt["sim"]["values"]) == len(srtt["kernel"]["values"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--queue", "fq_codle"), "queue"),
+        (("--flows", "0"), "flows"),
+        (("--seeds", "0"), "--seeds 0: must be at least 1"),
+        (("--ecn", "maybe"), "ecn"),
+    ],
+)
+@real
+def test_bad_values_are_refused_in_one_line(
+    capsys: pytest.CaptureFixture[str], given: tuple[str, str], said: str
+) -> None:
+    assert cli.command(["parity", *given, "--engine", "twin_engine:Twin"]) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not Path("results").exists()
