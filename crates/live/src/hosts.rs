@@ -43,8 +43,8 @@ pub enum FlowKind {
     Tcp {
         /// Linux's name of the congestion control of end 0.
         cca: String,
-        /// When end 1 reports what it reads.
-        reads: Reads,
+        /// How its ends use the kernel.
+        manner: Manner,
     },
     /// Datagrams from end 0 to end 1.
     Udp,
@@ -54,13 +54,14 @@ pub enum FlowKind {
     Program(Program),
 }
 
-/// When the receiver of a flow reports what it reads.
+/// How the ends of a connection use the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reads {
-    /// With each read, as soon as there is something to read.
-    AtOnce,
-    /// With each observation, as much as has arrived in order. It reads in large pieces, which takes few system calls.
-    WhenObserved,
+pub enum Manner {
+    /// The receiver reads as soon as there is something to read, and reports each read.
+    Prompt,
+    /// With few system calls. The receiver reads in large pieces and reports nothing: who sees the packets knows what it can read. The sender never
+    /// stops writing, and what it writes is not copied.
+    Sparing,
 }
 
 /// A flow of the plan, as its hosts need to know it.
@@ -117,7 +118,7 @@ impl Hosts {
                 };
                 drop(opened.send(Ok(())));
                 if let Err(error) = server.run(&outbox) {
-                    outbox.put([Err(error)]);
+                    outbox.put([Err(error)], |_| true);
                 }
             })?;
         let mut hosts = Self {
@@ -137,13 +138,13 @@ impl Hosts {
 
     /// Gives orders to the hosts. It does not wait until they are carried out.
     pub fn send(&self, orders: &[Order]) {
-        self.commands
-            .put(orders.iter().map(|&order| Command::CarryOut(order)));
+        let orders = orders.iter().map(|&order| Command::CarryOut(order));
+        self.commands.put(orders, |_| true);
     }
 
     /// Adds a flow. Orders to it may follow at once.
     pub fn add_flow(&self, flow: FlowSpec) {
-        self.commands.put([Command::Add(Box::new(flow))]);
+        self.commands.put([Command::Add(Box::new(flow))], |_| true);
     }
 
     /// Appends all reports that have come since the last call. It does not wait for any.
@@ -164,7 +165,7 @@ impl Hosts {
     }
 
     fn join(&mut self) {
-        self.commands.put([Command::Stop]);
+        self.commands.put([Command::Stop], |_| true);
         if let Some(thread) = self.thread.take() {
             // A panic of the thread has been printed. There is nothing left to end.
             drop(thread.join());
@@ -173,7 +174,7 @@ impl Hosts {
 }
 
 impl AsFd for Hosts {
-    /// A descriptor that is readable while there are reports.
+    /// A descriptor that is readable while there are reports that applications may answer.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.reports.as_fd()
     }

@@ -8,7 +8,7 @@ use bloatlab_scenario::{PlanFlow, Traffic};
 use bloatlab_units::SECOND;
 
 use crate::directory::FIRST_PORT;
-use crate::hosts::{End, FlowKind, FlowSpec, Program, Reads, Streams};
+use crate::hosts::{End, FlowKind, FlowSpec, Manner, Program, Streams};
 use crate::laid::Laid;
 use crate::layout::linux_name;
 use crate::servers::Servers;
@@ -77,12 +77,12 @@ impl Programs<'_> {
             })
         } else if flow.traffic.is_tcp() {
             let is_endless = matches!(flow.traffic, Traffic::Greedy(_));
-            let reads = if self.is_virtual && is_endless {
-                Reads::WhenObserved
+            let manner = if self.is_virtual && is_endless {
+                Manner::Sparing
             } else {
-                Reads::AtOnce
+                Manner::Prompt
             };
-            FlowKind::Tcp { cca, reads }
+            FlowKind::Tcp { cca, manner }
         } else if flow.traffic.has_data() {
             FlowKind::Udp
         } else {

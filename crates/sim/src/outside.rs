@@ -170,6 +170,13 @@ pub enum Report {
     },
 }
 
+impl Report {
+    /// Whether an application may answer it. The others only count, so they can wait.
+    pub fn may_be_answered(&self) -> bool {
+        !matches!(self, Self::Written { .. } | Self::Observed { .. })
+    }
+}
+
 /// The state of a TCP connection, as Linux's `TCP_INFO` says it. Counters count from the start of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Observation {

@@ -75,11 +75,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A packet reached a host through a network that is outside too.
+    /// A packet reached a host through a network that is outside too. The receiver of a sender that never stops writing reads at once, so its reads are
+    /// not reported.
     pub fn arrived(&mut self, at: Nanos, entry: &Entry) {
         self.passed(at, Step::Receive, HOST, entry);
         if let Flow::Outside(flow) = &mut self.0.flows[entry.flow] {
-            flow.on_arrival(at, &packet_of(entry));
+            let bytes = flow.on_arrival(at, &packet_of(entry));
+            if bytes > 0 && flow.application_writes == Writes::Endlessly {
+                let connection = flow.connection;
+                self.0
+                    .on_outside_read((entry.flow, connection), 1, at, bytes);
+            }
         }
     }
 
@@ -322,5 +328,59 @@ impl Engine<'_> {
             let wake = application::WAKE;
             self.application_event(at.max(now), index, wake);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NoPlugins;
+    use bloatlab_outcome::metrics::F_MEAN_ONE_WAY_DELAY_L7;
+    use bloatlab_scenario::{Disk, Limits, Scenario};
+    use bloatlab_tcp::Segment;
+    use bloatlab_units::MILLISECOND;
+
+    #[test]
+    fn a_receiver_reads_what_has_arrived_in_order() {
+        let text = r#"{"duration": "1s", "flows": [{"cca": "reno"}], "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms"}}"#;
+        let plan = Scenario::load(text, &Disk, &Limits::default());
+        let plan = plan.expect("the scenario is valid").plan;
+        let control = Control::default();
+        let session = Session::with_hosts_outside(plan, 1, false, &NoPlugins, &control);
+        let mut session = session.expect("the plan can be run");
+        session.advance(MILLISECOND).expect("nothing stops it");
+        session.report(&Report::Written {
+            flow: 0,
+            at: 0,
+            bytes: 3000,
+        });
+        let segment = |seq| Entry {
+            flow: 0,
+            connection: 0,
+            direction: 0,
+            protocol: Protocol::Tcp,
+            size: 1052,
+            ecn: Ecn::NotEct,
+            dscp: 0,
+            follows: false,
+            segment: Segment {
+                seq,
+                length: 1000,
+                ..Segment::default()
+            },
+            tag: 0,
+        };
+        for seq in [0, 1000, 2000] {
+            session.departed(0, &segment(seq));
+        }
+        // 2000 bytes can be read after 30 ms, and 1000 after 60 ms.
+        for (at, seq) in [(20, 1000), (30, 0), (60, 2000), (70, 1000)] {
+            session.arrived(at * MILLISECOND, &segment(seq));
+        }
+        session.advance(999 * MILLISECOND).expect("nothing stops it");
+        let outcome = session.finish().expect("nothing stops it");
+        let mut values = outcome.flow_metrics.iter();
+        let delay = values.find(|value| value.metric == F_MEAN_ONE_WAY_DELAY_L7);
+        assert_eq!(delay.map(|delay| delay.value), Some(40.0));
     }
 }

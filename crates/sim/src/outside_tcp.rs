@@ -200,15 +200,15 @@ impl OutsideTcp {
         }
     }
 
-    /// A packet reached the host at the end of its path.
-    pub fn on_arrival(&mut self, now: Nanos, packet: &Packet) {
+    /// A packet reached the host at the end of its path. Returns the number of bytes that can be read now and could not before.
+    pub fn on_arrival(&mut self, now: Nanos, packet: &Packet) -> u64 {
         let segment = &packet.segment;
         if packet.direction() == 0 {
             if self.is_program {
                 // Several connections may have the same sequence numbers.
                 self.arrivals.bytes += u64::from(segment.length);
             } else {
-                self.arrivals.add(segment.seq, segment.length.into());
+                return self.arrivals.add(segment.seq, segment.length.into());
             }
         } else if !self.is_program
             && let Some(rtt) = self.timing.on_ack(now, segment.ack)
@@ -216,6 +216,7 @@ impl OutsideTcp {
         {
             self.stats.rtt.record(rtt);
         }
+        0
     }
 }
 
@@ -230,14 +231,15 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    fn add(&mut self, seq: u32, length: u32) {
+    /// Returns the number of bytes that are in order now and were not before.
+    fn add(&mut self, seq: u32, length: u32) -> u64 {
         if length == 0 {
-            return;
+            return 0;
         }
         let edge = *self.edge.get_or_insert(seq);
         let after = seq.wrapping_add(length);
         if !precedes(edge, after) {
-            return;
+            return 0;
         }
         let from = if precedes(seq, edge) {
             0
@@ -255,13 +257,14 @@ impl Arrivals {
         self.bytes += u64::from(range.1 - range.0 - known);
         if range.0 > 0 {
             self.beyond.splice(first..last, [range]);
-            return;
+            return 0;
         }
         self.beyond.drain(..last);
         for (start, end) in &mut self.beyond {
             (*start, *end) = (*start - range.1, *end - range.1);
         }
         self.edge = Some(edge.wrapping_add(range.1));
+        u64::from(range.1)
     }
 }
 
@@ -333,12 +336,14 @@ mod tests {
         #[test]
         fn every_byte_counts_once(segments in proptest::collection::vec((0_u32..40, 1_u32..6), 1..60), start: u32) {
             let mut arrivals = Arrivals::default();
-            arrivals.add(start, 1);
+            let mut in_order = arrivals.add(start, 1);
             let mut seen = std::collections::BTreeSet::from([0]);
             for (from, length) in segments {
-                arrivals.add(start.wrapping_add(from), length);
+                in_order += arrivals.add(start.wrapping_add(from), length);
                 seen.extend(from..from + length);
                 prop_assert_eq!(arrivals.bytes, seen.len() as u64);
+                let gap = (0..).find(|byte| !seen.contains(byte));
+                prop_assert_eq!(Some(in_order), gap.map(u64::from));
             }
         }
     }

@@ -3,6 +3,8 @@
 use std::io;
 
 use bloatlab_sim::Order;
+use bloatlab_units::Nanos;
+use nix::sys::epoll::EpollFlags;
 
 use super::echo::EchoFlow;
 use super::failure::unsuitable;
@@ -36,8 +38,8 @@ impl Flow {
             dscp,
         } = spec;
         let kind = match kind {
-            FlowKind::Tcp { cca, reads } => {
-                let tcp = TcpFlow::new(index, (cca, reads), ends, port, dscp);
+            FlowKind::Tcp { cca, manner } => {
+                let tcp = TcpFlow::new(index, (cca, manner), ends, port, dscp);
                 Ok(Kind::Tcp(tcp))
             }
             FlowKind::Udp => UdpFlow::new(index, &ends, port, dscp, reactor).map(Kind::Udp),
@@ -65,10 +67,15 @@ impl Flow {
         result.map_err(|error| of_flow(&self.name, &error))
     }
 
-    /// The socket at this end is ready.
-    pub fn on_ready(&mut self, end: usize, reactor: &mut Reactor) -> io::Result<()> {
+    /// The socket at this end is ready for what the flags say.
+    pub fn on_ready(
+        &mut self,
+        end: usize,
+        flags: EpollFlags,
+        reactor: &mut Reactor,
+    ) -> io::Result<()> {
         match &mut self.kind {
-            Kind::Tcp(tcp) => tcp.on_ready(end, reactor),
+            Kind::Tcp(tcp) => tcp.on_ready(end, flags, reactor),
             Kind::Udp(udp) => udp.receive(reactor),
             Kind::Echo(echo) => echo.receive(reactor),
             Kind::Program(program) => program.on_ready(end, reactor),
@@ -85,10 +92,10 @@ impl Flow {
         .map_err(|error| of_flow(&self.name, &error))
     }
 
-    /// Reports the state of the flow's connection, if it has one.
-    pub fn observe(&mut self, reactor: &mut Reactor) -> io::Result<()> {
+    /// Reports the state of the flow's connection, if it has one, as that of this instant.
+    pub fn observe(&mut self, at: Nanos, reactor: &mut Reactor) -> io::Result<()> {
         match &mut self.kind {
-            Kind::Tcp(tcp) => tcp.observe(reactor),
+            Kind::Tcp(tcp) => tcp.observe(at, reactor),
             Kind::Udp(_) | Kind::Echo(_) | Kind::Program(_) => Ok(()),
         }
         .map_err(|error| of_flow(&self.name, &error))

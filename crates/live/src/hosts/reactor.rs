@@ -1,5 +1,6 @@
 //! What the flows share: the clock, the reports, and the way to open and watch sockets.
 
+use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::AsFd;
@@ -7,6 +8,8 @@ use std::sync::Arc;
 
 use bloatlab_sim::Report;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::sendfile::sendfile64;
 use nix::sys::socket::{setsockopt, sockopt::IpBindAddressNoPort};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
@@ -15,6 +18,9 @@ use crate::{Clock, Namespace};
 
 /// What senders send. It fits into a core's cache, so copying it is cheap.
 pub(super) static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
+
+/// Most bytes that one call sends without copying them.
+const MOST_ZEROS: usize = 16 * 1024 * 1024;
 
 /// Most bytes that one call reads from a connection. The kernel discards them, so no memory is touched.
 const LARGEST_READ: usize = 4 * 1024 * 1024;
@@ -71,13 +77,18 @@ pub(super) struct Reactor {
     /// Where the kernel would write what is read from connections, if it were not told to discard it. Always empty.
     pub discarded: Vec<u8>,
     epoll: Epoll,
+    /// Zeros that take no memory.
+    zeros: File,
     /// The namespace that the thread is in, if it is one of a host.
     here: Option<Arc<Namespace>>,
 }
 
 impl Reactor {
     pub fn new(clock: Clock) -> io::Result<Self> {
+        let zeros = File::from(memfd_create("zeros", MFdFlags::MFD_CLOEXEC)?);
+        zeros.set_len(MOST_ZEROS as u64)?;
         Ok(Self {
+            zeros,
             clock,
             reports: Vec::new(),
             discarded: Vec::with_capacity(LARGEST_READ),
@@ -125,6 +136,12 @@ impl Reactor {
         }
         socket.bind(&address(end.address, port))?;
         Ok(socket)
+    }
+
+    /// Sends as many zeros as the socket takes, without copying them. Returns how many.
+    pub fn send_zeros(&self, socket: &Socket) -> io::Result<usize> {
+        let sent = sendfile64(socket, &self.zeros, Some(&mut 0), MOST_ZEROS)?;
+        Ok(sent)
     }
 
     /// Watches a descriptor.

@@ -3,6 +3,7 @@
 use std::io;
 
 use bloatlab_sim::{Order, Report};
+use bloatlab_units::Nanos;
 use nix::sys::epoll::EpollFlags;
 use socket2::{Protocol, Socket, Type};
 
@@ -11,16 +12,16 @@ use super::observe::{ObservedEnd, Repeats, TcpInfo, observation};
 use crate::raw_socket::set_option;
 
 use super::reactor::{Reactor, Token, ZEROS, address};
-use super::{End, Reads};
+use super::{End, Manner};
 
-/// Bytes that wait before a receiver reads them, if it reads in large pieces.
+/// Bytes that wait before a sparing receiver reads them.
 const LARGE_PIECE: libc::c_int = 64 << 10;
 
 /// A TCP flow.
 pub(super) struct TcpFlow {
     index: usize,
     cca: String,
-    reads: Reads,
+    manner: Manner,
     ends: [End; 2],
     port: u16,
     dscp: u8,
@@ -36,8 +37,6 @@ struct Connection {
     opener: usize,
     /// The port of that end, by which the other end recognises it.
     port: u16,
-    /// Bytes of which end 1 has reported that it read them, if it reports them with observations.
-    read: u64,
 }
 
 /// An end of the connection. It can have bytes to write before there is a connection.
@@ -61,7 +60,7 @@ struct Side {
 impl TcpFlow {
     pub fn new(
         index: usize,
-        (cca, reads): (String, Reads),
+        (cca, manner): (String, Manner),
         ends: [End; 2],
         port: u16,
         dscp: u8,
@@ -69,7 +68,7 @@ impl TcpFlow {
         Self {
             index,
             cca,
-            reads,
+            manner,
             ends,
             port,
             dscp,
@@ -129,7 +128,6 @@ impl TcpFlow {
             number,
             opener: from,
             port: port_of(&socket.local_addr()?),
-            read: 0,
         });
         match result {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => {
@@ -163,7 +161,7 @@ impl TcpFlow {
                     "use the congestion control `{}` of Linux",
                     self.cca
                 )))?;
-        } else if self.reads == Reads::WhenObserved {
+        } else if self.manner == Manner::Sparing {
             // It counts as readable when this much waits, or when no more comes. An accepted socket has this from the one that listens.
             set_option(
                 &socket,
@@ -202,7 +200,12 @@ impl TcpFlow {
     }
 
     /// The socket at this end can be read or written, or failed.
-    pub fn on_ready(&mut self, end: usize, reactor: &mut Reactor) -> io::Result<()> {
+    pub fn on_ready(
+        &mut self,
+        end: usize,
+        flags: EpollFlags,
+        reactor: &mut Reactor,
+    ) -> io::Result<()> {
         let side = &mut self.sides[end];
         let Some(socket) = &side.socket else {
             // An event of a socket that was closed after it happened.
@@ -219,7 +222,9 @@ impl TcpFlow {
             }
             side.handshake = Some(info.repeats());
         }
-        self.read(end, reactor)?;
+        if flags != EpollFlags::EPOLLOUT {
+            self.read(end, reactor)?;
+        }
         self.write(end, reactor)
     }
 
@@ -237,7 +242,7 @@ impl TcpFlow {
                 side.pending = 0;
                 side.is_last = true;
             }
-            Ok(_) if end == 1 && self.reads == Reads::WhenObserved => {}
+            Ok(_) if end == 1 && self.manner == Manner::Sparing => {}
             Ok(bytes) => reactor.reports.push(Report::Read {
                 flow: self.index,
                 connection: connection.number,
@@ -265,7 +270,13 @@ impl TcpFlow {
             } else {
                 0
             };
-            match socket.send_with_flags(&ZEROS[..size as usize], more | libc::MSG_NOSIGNAL) {
+            let sent = if self.manner == Manner::Sparing {
+                // Sparing senders never stop, so the end of a piece never leaves alone.
+                reactor.send_zeros(socket)
+            } else {
+                socket.send_with_flags(&ZEROS[..size as usize], more | libc::MSG_NOSIGNAL)
+            };
+            match sent {
                 Ok(bytes) if side.pending == u64::MAX => reactor.reports.push(Report::Written {
                     flow: self.index,
                     at: reactor.clock.now(),
@@ -326,37 +337,27 @@ impl TcpFlow {
 
     /// Observes the connection for the last time and closes both ends.
     fn end(&mut self, reactor: &mut Reactor) -> io::Result<()> {
-        self.observe(reactor)?;
+        self.observe(reactor.clock.now(), reactor)?;
         self.connection = None;
         self.sides = [Side::default(), Side::default()];
         Ok(())
     }
 
-    /// Reports the state of the connection.
-    pub fn observe(&mut self, reactor: &mut Reactor) -> io::Result<()> {
-        let Some(connection) = &mut self.connection else {
+    /// Reports the state of the connection as that of this instant. A sparing receiver, which sends no data, is not asked for its part.
+    pub fn observe(&mut self, at: Nanos, reactor: &mut Reactor) -> io::Result<()> {
+        let Some(connection) = &self.connection else {
             return Ok(());
         };
         let [sender, receiver] = &self.sides;
-        let ends = [sender.observe()?, receiver.observe()?];
-        let (flow, number) = (self.index, connection.number);
-        let at = reactor.clock.now();
-        let state = observation(&ends, connection.opener);
-        if self.reads == Reads::WhenObserved && state.arrived > connection.read {
-            reactor.reports.push(Report::Read {
-                flow,
-                connection: number,
-                end: 1,
-                at,
-                bytes: state.arrived - connection.read,
-            });
-            connection.read = state.arrived;
-        }
+        let receiver = match self.manner {
+            Manner::Prompt => receiver.observe()?,
+            Manner::Sparing => None,
+        };
         reactor.reports.push(Report::Observed {
-            flow,
-            connection: number,
+            flow: self.index,
+            connection: connection.number,
             at,
-            state,
+            state: observation(&[sender.observe()?, receiver], connection.opener),
         });
         Ok(())
     }

@@ -90,17 +90,22 @@ impl Server {
                     }
                     Token::Observation => {
                         self.timer.wait()?;
+                        let at = self.reactor.clock.now();
                         for flow in &mut self.flows {
-                            flow.observe(&mut self.reactor)?;
+                            flow.observe(at, &mut self.reactor)?;
                         }
                     }
-                    Token::End(flow, end) => self.flows[flow].on_ready(end, &mut self.reactor)?,
+                    Token::End(flow, end) => {
+                        self.flows[flow].on_ready(end, event.events(), &mut self.reactor)?;
+                    }
                     Token::Listener(flow, end) => {
                         self.flows[flow].on_connection(end, &mut self.reactor)?;
                     }
                 }
             }
-            reports.put(self.reactor.reports.drain(..).map(Ok));
+            reports.put(self.reactor.reports.drain(..).map(Ok), |report| {
+                report.as_ref().map_or(true, Report::may_be_answered)
+            });
         }
     }
 

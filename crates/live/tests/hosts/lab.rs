@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bloatlab_live::{Clock, End, FlowKind, FlowSpec, Hosts, Namespace, Reads};
+use bloatlab_live::{Clock, End, FlowKind, FlowSpec, Hosts, Manner, Namespace};
 use bloatlab_sim::{Observation, Report};
 use bloatlab_units::MILLISECOND;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -64,7 +64,7 @@ pub fn spec(name: &str, kind: FlowKind, ends: &[End; 2], port: u16) -> FlowSpec 
 pub fn reno() -> FlowKind {
     FlowKind::Tcp {
         cca: "reno".into(),
-        reads: Reads::AtOnce,
+        manner: Manner::Prompt,
     }
 }
 

@@ -4,7 +4,7 @@ mod lab;
 
 use std::time::Instant;
 
-use bloatlab_live::{FlowKind, Program, Reads, Streams};
+use bloatlab_live::{FlowKind, Manner, Program, Streams};
 use bloatlab_sim::{Order, Report};
 use bloatlab_units::SECOND;
 use lab::{Lab, PATIENCE, Reports, reno, spec};
@@ -272,7 +272,7 @@ fn an_error_names_its_flow() {
         "wrong",
         FlowKind::Tcp {
             cca,
-            reads: Reads::AtOnce,
+            manner: Manner::Prompt,
         },
         &lab.ends,
         10_001,
