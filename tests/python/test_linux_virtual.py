@@ -10,6 +10,7 @@ import subprocess
 import tarfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import bloatlab as bl
@@ -237,7 +238,16 @@ def test_packets_are_recorded(tmp_path):
     outcome = run(HOME, record_packets=True)
     outcome.write_pcap(str(tmp_path / "run.pcap"))
     assert len((tmp_path / "run.pcap").read_bytes()) > 100_000
-    assert "packets" in outcome.tables()
+    packets = pl.DataFrame(outcome.tables()["packets"])
+    assert packets["time_ns"].is_sorted()
+    # The instants of the arrivals are computed. The kernel itself measures the RTT of pings.
+    ping = packets.filter((pl.col("flow") == "ping") & (pl.col("box") == "host"))
+    sent = ping.filter((pl.col("event") == "send") & (pl.col("direction") == 0)).select("seq", sent="time_ns")
+    back = ping.filter((pl.col("event") == "receive") & (pl.col("direction") == 1)).select("seq", back="time_ns")
+    rtts = sent.join(back, on="seq").sort("seq").select(((pl.col("back") - pl.col("sent")) / 1e6).alias("rtt"))["rtt"]
+    measured = pl.DataFrame(outcome.tables()["probe_series"])["rtt_ms"]
+    assert len(measured) == len(rtts) > 20
+    assert measured.to_list() == pytest.approx(rtts.to_list(), abs=0.002)
 
 
 @needs_kernel

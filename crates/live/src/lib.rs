@@ -4,6 +4,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod arriving;
 mod buffers;
 mod clock;
 mod command;
@@ -24,6 +25,7 @@ mod link;
 mod namespace;
 pub mod netlink;
 mod packet_socket;
+mod places;
 mod probe;
 mod programs;
 mod raw_socket;

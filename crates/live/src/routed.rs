@@ -1,6 +1,5 @@
 //! The network of a plan in the kernel: every box is a veth pair, and rules and routes lead each packet from box to box.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::Ipv4Addr;
 
@@ -9,8 +8,9 @@ use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_units::{Interrupt, MILLISECOND, Nanos, Streams};
 
 use crate::kernel_link::{KernelLink, Timers, add_pair};
-use crate::laid::{HOST_DEVICE, Laid};
+use crate::laid::Laid;
 use crate::netlink::{Handle, Netem, Netlink, QdiscOptions};
+use crate::places::{Place, Places, most_seen};
 use crate::sysctl;
 use crate::tap::Tap;
 
@@ -22,13 +22,13 @@ const DELAY_PERIOD: Nanos = 10 * MILLISECOND;
 const FIRST_TABLE: u32 = 1000;
 const NETEM: Handle = Handle::new(1, 0);
 
-/// Packets that a tap holds between two turns: at the routers, and at hosts.
-const ROUTERS_SEE: usize = 1 << 16;
-const HOSTS_SEE: usize = 1 << 13;
-
 /// Settings of the namespace of the routers.
-const ROUTER: [(&str, &str); 4] = [
+const ROUTER: [(&str, &str); 6] = [
     ("net.ipv4.ip_forward", "1"),
+    // No packet is for a socket of theirs.
+    ("net.ipv4.ip_early_demux", "0"),
+    // The routes back to the senders are not looked up.
+    ("net.ipv4.conf.all.accept_local", "1"),
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
     ("net.ipv4.conf.all.send_redirects", "0"),
@@ -46,19 +46,10 @@ pub(crate) struct Hop {
 /// A delay that varies.
 struct Varied {
     device: u32,
+    /// Index of the delay, if it is the last of a path.
+    last: Option<usize>,
     delay: VaryingDelay,
     next_at: Nanos,
-}
-
-/// Where a packet has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// It has left its host.
-    Host,
-    /// It has passed this hop.
-    Hop(usize),
-    /// It has come to its host, behind the delay of the device that leads there.
-    End,
 }
 
 /// A step of a path, before it has devices.
@@ -75,12 +66,12 @@ pub(crate) struct Routed {
     pub hops: Vec<Hop>,
     /// By flow and direction: the hops of its packets, in their order.
     pub paths: Vec<[Vec<usize>; 2]>,
-    /// By flow and direction: the device that leads to the host has the last delay of the path.
-    pub delayed_at_end: Vec<[bool; 2]>,
-    /// By the index of a tap and of a device: where a packet is that comes by it.
-    pub places: HashMap<(usize, u32), Place>,
-    /// One for the routers, then one for each namespace of hosts to which the leading device delays packets.
-    pub taps: Vec<Tap>,
+    /// By flow and direction: the index of the last delay of the path, if the device that leads to the host has it.
+    pub last: Vec<[Option<usize>; 2]>,
+    /// The delays of the devices that lead to hosts, as they are now.
+    pub last_delays: Vec<Nanos>,
+    pub places: Places,
+    pub tap: Tap,
     netlink: Netlink,
     varied: Vec<Varied>,
 }
@@ -102,9 +93,10 @@ impl Routed {
         let mut this = Self {
             hops: Vec::new(),
             paths: Vec::new(),
-            delayed_at_end: Vec::new(),
-            places: HashMap::new(),
-            taps: vec![Tap::open(ROUTERS_SEE)?],
+            last: Vec::new(),
+            last_delays: Vec::new(),
+            places: Places::default(),
+            tap: Tap::open(most_seen(plan, flows))?,
             netlink: Netlink::open()?,
             varied: Vec::new(),
         };
@@ -122,7 +114,7 @@ impl Routed {
                     path.pop();
                 }
             }
-            this.delayed_at_end.push(ends.map(|end| end.is_some()));
+            this.last.push(ends);
         }
         let mut links = Vec::new();
         let mut made: Vec<(Step, usize)> = Vec::new();
@@ -148,7 +140,7 @@ impl Routed {
                 Step::Delay(number) => {
                     let devices =
                         add_pair(&mut this.netlink, &format!("delay{number}"), laid.mtu())?;
-                    this.add_delay(devices[0], (plan, number), &streams)?;
+                    this.add_delay((devices[0], None), (plan, number), &streams)?;
                     this.add_hop(devices, None)
                 }
             };
@@ -168,14 +160,14 @@ impl Routed {
     }
 
     /// Lets the device that leads to a namespace of hosts delay packets, if all of their paths end with the same delay. This saves a hop. Returns the
-    /// delay of each namespace that has one.
+    /// index of the delay of each namespace that has one.
     fn delay_at_ends(
         &mut self,
         (plan, streams): (&Plan, &Streams),
         flows: &[&PlanFlow],
         laid: &Laid,
         paths: &[[Vec<Step>; 2]],
-    ) -> io::Result<Vec<Option<Step>>> {
+    ) -> io::Result<Vec<Option<usize>>> {
         let mut last: Vec<Option<Option<Step>>> = vec![None; laid.ends.len()];
         for (flow, paths) in flows.iter().zip(paths) {
             for (path, host) in paths.iter().zip([flow.hosts[1], flow.hosts[0]]) {
@@ -188,31 +180,31 @@ impl Routed {
                 }
             }
         }
-        let last: Vec<Option<Step>> = last.into_iter().map(Option::flatten).collect();
-        for (namespace, step) in last.iter().enumerate() {
-            if let Some(Step::Delay(number)) = *step {
-                self.add_delay(laid.ends[namespace].index, (plan, number), streams)?;
-                let inside = &laid.namespaces[namespace];
-                let (tap, device) = inside
-                    .within(|| Ok((Tap::open(HOSTS_SEE)?, Netlink::index_of(HOST_DEVICE)?)))?;
-                self.places.insert((self.taps.len(), device), Place::End);
-                self.taps.push(tap);
-            }
+        let mut indices = Vec::with_capacity(last.len());
+        for (end, step) in laid.ends.iter().zip(last) {
+            let Some(Step::Delay(number)) = step.flatten() else {
+                indices.push(None);
+                continue;
+            };
+            let index = self.last_delays.len();
+            self.last_delays.push(delay_of(plan, number).0);
+            self.add_delay((end.index, Some(index)), (plan, number), streams)?;
+            indices.push(Some(index));
         }
-        Ok(last)
+        Ok(indices)
     }
 
     fn add_hop(&mut self, devices: [u32; 2], link: Option<usize>) -> usize {
         let number = self.hops.len();
         self.hops.push(Hop { devices, link });
-        self.places.insert((0, devices[1]), Place::Hop(number));
+        self.places.put(devices[1], Place::Hop(number));
         number
     }
 
     /// Lets a device delay packets as a box does.
     fn add_delay(
         &mut self,
-        device: u32,
+        (device, last): (u32, Option<usize>),
         (plan, number): (&Plan, usize),
         streams: &Streams,
     ) -> io::Result<()> {
@@ -222,6 +214,7 @@ impl Routed {
             let delay = VaryingDelay::new(delay).varied(vary, streams, &Interrupt::default());
             self.varied.push(Varied {
                 device,
+                last,
                 delay,
                 next_at: 0,
             });
@@ -264,7 +257,7 @@ impl Routed {
             return Err(io::Error::other(why));
         }
         for end in &laid.ends {
-            self.places.insert((0, end.index), Place::Host);
+            self.places.put(end.index, Place::Host);
             self.netlink.add_rule(&end.name, FIRST_TABLE + end.index)?;
         }
         for (name, index) in self.exits()? {
@@ -282,14 +275,6 @@ impl Routed {
         named.collect()
     }
 
-    /// Number of packets that the taps had no room for.
-    ///
-    /// # Errors
-    /// A tap is gone.
-    pub fn missed(&mut self) -> io::Result<u64> {
-        self.taps.iter_mut().map(Tap::missed).sum()
-    }
-
     /// When a delay is to be set next; the end of time if none varies.
     pub fn next_at(&self) -> Nanos {
         let instants = self.varied.iter().map(|varied| varied.next_at);
@@ -304,10 +289,14 @@ impl Routed {
         let mut changes = Vec::new();
         for varied in self.varied.iter_mut().filter(|one| one.next_at <= now) {
             varied.next_at = now + DELAY_PERIOD;
-            changes.push((varied.device, varied.delay.arrival(now) - now));
+            let delay = varied.delay.arrival(now) - now;
+            changes.push((varied.device, varied.last, delay));
         }
-        for (device, delay) in changes {
+        for (device, last, delay) in changes {
             self.set_delay(device, delay)?;
+            if let Some(index) = last {
+                self.last_delays[index] = delay;
+            }
         }
         Ok(())
     }

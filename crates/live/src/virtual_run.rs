@@ -10,6 +10,7 @@ use bloatlab_sim::{Control, NoPlugins, Order, Report, Session};
 use bloatlab_tcp::LinuxSettings;
 use bloatlab_units::{MILLISECOND, Nanos};
 
+use crate::arriving::Arriving;
 use crate::buffers::with_buffers;
 use crate::clock::Clock;
 use crate::directory::{Directory, Owner};
@@ -20,8 +21,9 @@ use crate::kernel_links::KernelLinks;
 use crate::laid::{Carrier, lay};
 use crate::layout::layout;
 use crate::netlink::doing;
+use crate::places::Place;
 use crate::programs::Programs;
-use crate::routed::{Place, Routed};
+use crate::routed::Routed;
 use crate::run::{directory, polling, refused};
 use crate::sysctl;
 use crate::waiting::wait;
@@ -91,6 +93,7 @@ pub fn run_in_virtual_time(
         directory: directory(&flows, &laid),
         links: KernelLinks::new(&plan, links),
         session,
+        arriving: Arriving::new(network.last_delays.len()),
         network,
         clock,
         start: clock.realtime_at_start(),
@@ -99,7 +102,7 @@ pub fn run_in_virtual_time(
         orders: Vec::new(),
     };
     run.to(plan.duration, tell)?;
-    let missed = run.network.missed()?;
+    let missed = run.network.tap.missed()?;
     let dropped = laid.device_drops()?;
     let mut outcome = run.session.finish()?;
     run.links.finish(&plan, plan.duration, &mut outcome)?;
@@ -177,6 +180,7 @@ struct Run<'a> {
     directory: Directory,
     links: KernelLinks,
     network: Routed,
+    arriving: Arriving<(Owner, Frame)>,
     clock: Clock,
     /// The realtime clock at the start of the run. In virtual time the difference between the clocks is constant.
     start: Nanos,
@@ -208,11 +212,12 @@ impl Run<'_> {
 
     /// Counts the packets that came by, processes reports and due events, and gives the hosts their orders.
     fn turn(&mut self, now: Nanos) -> Result<(), Error> {
-        self.count();
+        // What arrives must have been written.
         self.hosts.receive(&mut self.reports)?;
         for report in self.reports.drain(..) {
             self.session.report(&report);
         }
+        self.count(now);
         self.session.advance(now)?;
         self.network.vary(now)?;
         self.links.turn(now)?;
@@ -224,8 +229,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Counts the packets that have come by since the last turn.
-    fn count(&mut self) {
+    /// Counts the packets that have come by and those that have reached their hosts since the last turn.
+    fn count(&mut self, now: Nanos) {
         let mut passages = std::mem::take(&mut self.passages);
         let Self {
             directory,
@@ -234,30 +239,35 @@ impl Run<'_> {
             ..
         } = self;
         let places = &network.places;
-        for (number, tap) in network.taps.iter_mut().enumerate() {
-            tap.drain(|seen| {
-                let frame = Frame::read_headers(seen.bytes);
-                let owner = frame.and_then(|frame| directory.owner(&frame));
-                if let (Some(frame), Some(owner), Some(&place)) =
-                    (frame, owner, places.get(&(number, seen.device)))
-                {
-                    let at = seen.at.saturating_sub(*start);
-                    passages.push(Passage {
-                        at,
-                        place,
-                        owner,
-                        frame,
-                    });
-                }
-            });
-        }
-        if network.taps.len() > 1 {
-            passages.sort_by_key(|passage| passage.at);
-        }
+        network.tap.drain(|seen| {
+            let frame = Frame::read_headers(seen.bytes);
+            let owner = frame.and_then(|frame| directory.owner(&frame));
+            if let (Some(frame), Some(owner), Some(place)) = (frame, owner, places.of(seen.device))
+            {
+                let at = seen.at.saturating_sub(*start);
+                passages.push(Passage {
+                    at,
+                    place,
+                    owner,
+                    frame,
+                });
+            }
+        });
         for passage in passages.drain(..) {
+            self.count_arrivals(passage.at);
             self.count_one(&passage);
         }
         self.passages = passages;
+        self.count_arrivals(now);
+    }
+
+    /// Counts the packets that have reached their hosts until an instant.
+    fn count_arrivals(&mut self, until: Nanos) {
+        while let Some((at, (owner, frame))) = self.arriving.next(until) {
+            for index in 0..frame.segments() {
+                self.session.arrived(at, &owner.entry(&frame, index));
+            }
+        }
     }
 
     /// Counts a packet where it has come to.
@@ -281,17 +291,18 @@ impl Run<'_> {
                 }
                 path.iter().position(|&one| one == hop).map(|at| at + 1)
             }
-            Place::End => None,
         };
         let next = passed.and_then(|passed| path.get(passed));
         if let Some(link) = next.and_then(|&next| hops[next].link) {
             links.link(link).enter(at, &owner, &frame);
             entered = Some((Step::Enqueue, links.link(link).number as u32));
         }
-        let arrives = match passed {
-            Some(passed) => passed == path.len() && !self.network.delayed_at_end[flow][direction],
-            None => true,
-        };
+        let has_passed_all = passed == Some(path.len());
+        let last = self.network.last[flow][direction].filter(|_| has_passed_all);
+        if let Some(last) = last {
+            let delay = self.network.last_delays[last];
+            self.arriving.add(last, at + delay, (owner, frame));
+        }
         for index in 0..frame.segments() {
             let entry = owner.entry(&frame, index);
             if passed == Some(0) {
@@ -300,7 +311,7 @@ impl Run<'_> {
             for (step, place) in left.into_iter().chain(entered) {
                 self.session.passed(at, step, place, &entry);
             }
-            if arrives {
+            if has_passed_all && last.is_none() {
                 self.session.arrived(at, &entry);
             }
         }
