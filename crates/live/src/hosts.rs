@@ -8,6 +8,7 @@ mod observe;
 mod program;
 mod reactor;
 mod stamp;
+mod survey;
 mod tcp;
 mod thread;
 mod udp;

@@ -14,3 +14,17 @@ pub(super) fn unsuitable(order: Order) -> io::Error {
     let message = format!("an order for another kind of flow: {order:?}");
     io::Error::new(io::ErrorKind::InvalidInput, message)
 }
+
+/// Whether an error is a part of a connection's life: the peer or the network caused it.
+pub(super) fn is_of_connection(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionRefused
+            | Kind::ConnectionReset
+            | Kind::ConnectionAborted
+            | Kind::BrokenPipe
+            | Kind::TimedOut
+            | Kind::HostUnreachable
+    )
+}

@@ -8,8 +8,10 @@ use nix::sys::epoll::EpollFlags;
 
 use super::echo::EchoFlow;
 use super::failure::unsuitable;
+use super::observe::TcpInfo;
 use super::program::ProgramFlow;
 use super::reactor::Reactor;
+use super::survey::Asked;
 use super::tcp::TcpFlow;
 use super::udp::UdpFlow;
 use super::{FlowKind, FlowSpec};
@@ -92,10 +94,24 @@ impl Flow {
         .map_err(|error| of_flow(&self.name, &error))
     }
 
-    /// Reports the state of the flow's connection, if it has one, as that of this instant.
-    pub fn observe(&mut self, at: Nanos, reactor: &mut Reactor) -> io::Result<()> {
+    /// The socket whose state the flow reports, if nothing else of the connection is needed.
+    pub fn asked(&self) -> Option<Asked<'_>> {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.asked(),
+            Kind::Udp(_) | Kind::Echo(_) | Kind::Program(_) => None,
+        }
+    }
+
+    /// Reports the state of the flow's connection, if it has one, as that of this instant. `info` is what the socket of [`asked`](Self::asked) was found to
+    /// say.
+    pub fn observe(
+        &mut self,
+        at: Nanos,
+        info: Option<TcpInfo>,
+        reactor: &mut Reactor,
+    ) -> io::Result<()> {
         match &mut self.kind {
-            Kind::Tcp(tcp) => tcp.observe(at, reactor),
+            Kind::Tcp(tcp) => tcp.observe(at, info, reactor),
             Kind::Udp(_) | Kind::Echo(_) | Kind::Program(_) => Ok(()),
         }
         .map_err(|error| of_flow(&self.name, &error))

@@ -41,6 +41,20 @@ impl TcpInfo {
         Ok(Self(unsafe { info.assume_init() }))
     }
 
+    /// Reads what the kernel wrote. It may be shorter or longer than what we know.
+    pub fn read(bytes: &[u8]) -> Self {
+        let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+        let length = bytes.len().min(size_of::<libc::tcp_info>());
+        // SAFETY: at most as many bytes as the struct has are copied into it.
+        unsafe {
+            info.as_mut_ptr()
+                .cast::<u8>()
+                .copy_from(bytes.as_ptr(), length)
+        };
+        // SAFETY: the struct consists of integers, for which all bytes are valid.
+        Self(unsafe { info.assume_init() })
+    }
+
     /// Whether the handshake of the opening end has not been answered.
     pub fn is_connecting(&self) -> bool {
         self.0.tcpi_state == SYN_SENT

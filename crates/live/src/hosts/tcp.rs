@@ -1,17 +1,19 @@
 //! The connections of a TCP flow, one after the other.
 
 use std::io;
+use std::net::SocketAddrV4;
 
 use bloatlab_sim::{Order, Report};
 use bloatlab_units::Nanos;
 use nix::sys::epoll::EpollFlags;
 use socket2::{Protocol, Socket, Type};
 
-use super::failure::{failed_to, unsuitable};
+use super::failure::{failed_to, is_of_connection, unsuitable};
 use super::observe::{ObservedEnd, Repeats, TcpInfo, observation};
 use crate::raw_socket::set_option;
 
 use super::reactor::{Reactor, Token, ZEROS, address};
+use super::survey::Asked;
 use super::{End, Manner};
 
 /// Bytes that wait before a sparing receiver reads them.
@@ -337,27 +339,50 @@ impl TcpFlow {
 
     /// Observes the connection for the last time and closes both ends.
     fn end(&mut self, reactor: &mut Reactor) -> io::Result<()> {
-        self.observe(reactor.clock.now(), reactor)?;
+        self.observe(reactor.clock.now(), None, reactor)?;
         self.connection = None;
         self.sides = [Side::default(), Side::default()];
         Ok(())
     }
 
-    /// Reports the state of the connection as that of this instant. A sparing receiver, which sends no data, is not asked for its part.
-    pub fn observe(&mut self, at: Nanos, reactor: &mut Reactor) -> io::Result<()> {
+    /// The socket of a sparing sender. Its receiver, which sends no data, is not asked for its part.
+    pub fn asked(&self) -> Option<Asked<'_>> {
+        let connection = self.connection.as_ref()?;
+        let is_connected = self.sides[0].handshake.is_some();
+        if self.manner == Manner::Prompt || !is_connected {
+            return None;
+        }
+        let port = |end| match end == connection.opener {
+            true => connection.port,
+            false => self.port,
+        };
+        let address = |end: usize| SocketAddrV4::new(self.ends[end].address, port(end));
+        Some(Asked {
+            end: &self.ends[0],
+            addresses: [address(0), address(1)],
+        })
+    }
+
+    /// Reports the state of the connection as that of this instant. `info` is what the sender was found to say; `None`: it is asked.
+    pub fn observe(
+        &mut self,
+        at: Nanos,
+        info: Option<TcpInfo>,
+        reactor: &mut Reactor,
+    ) -> io::Result<()> {
         let Some(connection) = &self.connection else {
             return Ok(());
         };
         let [sender, receiver] = &self.sides;
         let receiver = match self.manner {
-            Manner::Prompt => receiver.observe()?,
+            Manner::Prompt => receiver.observe(None)?,
             Manner::Sparing => None,
         };
         reactor.reports.push(Report::Observed {
             flow: self.index,
             connection: connection.number,
             at,
-            state: observation(&[sender.observe()?, receiver], connection.opener),
+            state: observation(&[sender.observe(info)?, receiver], connection.opener),
         });
         Ok(())
     }
@@ -369,12 +394,12 @@ impl Side {
         self.pending > 0 && !self.is_shut
     }
 
-    fn observe(&self) -> io::Result<Option<ObservedEnd>> {
+    fn observe(&self, info: Option<TcpInfo>) -> io::Result<Option<ObservedEnd>> {
         let Some(socket) = &self.socket else {
             return Ok(None);
         };
         Ok(Some(ObservedEnd {
-            info: TcpInfo::of(socket)?,
+            info: info.map_or_else(|| TcpInfo::of(socket), Ok)?,
             handshake: self.handshake,
             has_read_fin: self.is_at_end,
         }))
@@ -384,18 +409,4 @@ impl Side {
 /// The port of an address of TCP.
 fn port_of(address: &socket2::SockAddr) -> u16 {
     address.as_socket_ipv4().map_or(0, |address| address.port())
-}
-
-/// Whether an error is a part of a connection's life: the peer or the network caused it.
-fn is_of_connection(error: &io::Error) -> bool {
-    use io::ErrorKind as Kind;
-    matches!(
-        error.kind(),
-        Kind::ConnectionRefused
-            | Kind::ConnectionReset
-            | Kind::ConnectionAborted
-            | Kind::BrokenPipe
-            | Kind::TimedOut
-            | Kind::HostUnreachable
-    )
 }

@@ -16,6 +16,7 @@ use super::FlowSpec;
 use super::flow::Flow;
 use super::mailbox::Mailbox;
 use super::reactor::{Reactor, Token};
+use super::survey::Survey;
 use crate::{Clock, namespace::check};
 
 /// Events that one call returns at most.
@@ -43,6 +44,7 @@ pub(super) struct Server {
     flows: Vec<Flow>,
     commands: Arc<Mailbox<Command>>,
     timer: TimerFd,
+    survey: Survey,
     reactor: Reactor,
 }
 
@@ -63,6 +65,7 @@ impl Server {
             flows: Vec::new(),
             commands,
             timer,
+            survey: Survey::default(),
             reactor,
         };
         for spec in flows {
@@ -91,9 +94,8 @@ impl Server {
                     Token::Observation => {
                         self.timer.wait()?;
                         let at = self.reactor.clock.now();
-                        for flow in &mut self.flows {
-                            flow.observe(at, &mut self.reactor)?;
-                        }
+                        self.survey
+                            .observe(at, &mut self.flows, &mut self.reactor)?;
                     }
                     Token::End(flow, end) => {
                         self.flows[flow].on_ready(end, event.events(), &mut self.reactor)?;
