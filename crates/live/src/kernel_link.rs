@@ -1,6 +1,5 @@
 //! Links of the kernel: HTB with a queue discipline on a veth device. What enters the device at one end leaves the pair at the other.
 
-use std::collections::HashMap;
 use std::io;
 use std::process::Command;
 
@@ -9,6 +8,7 @@ use bloatlab_link::VaryingRate;
 use bloatlab_outcome::{LinkAtEnd, LinkStats, mbps};
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanLink};
 use bloatlab_units::{Interrupt, MILLISECOND, Nanos, SECOND, Streams};
+use rustc_hash::FxHashMap;
 
 use crate::directory::Owner;
 use crate::frame::Frame;
@@ -69,7 +69,7 @@ pub(crate) struct KernelLink {
     rate: f64,
     next_rate_at: Nanos,
     /// Frames inside, or dropped, with the instant of their entrance.
-    inside: HashMap<Key, (Nanos, Ecn)>,
+    inside: FxHashMap<Key, (Nanos, Ecn)>,
     /// Packets that entered.
     arrivals: u64,
     seen: TrafficCounters,
@@ -123,7 +123,7 @@ impl KernelLink {
             rate: link.rate.0 as f64,
             link: link.clone(),
             next_rate_at: 0,
-            inside: HashMap::new(),
+            inside: FxHashMap::default(),
             arrivals: 0,
             seen: TrafficCounters::default(),
             observed_at: 0,

@@ -3,11 +3,15 @@
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND};
 
-/// Packets that the tap holds between two turns, at least and at most. A large ring does not stay in a processor's cache.
-const FEWEST_SEEN: usize = 1 << 13;
+/// Packets that the tap holds, at least and at most. A large ring does not stay in a processor's cache.
+const FEWEST_SEEN: usize = 1 << 12;
 const MOST_SEEN: usize = 1 << 16;
-/// Connections send at most what their links carry in this time between two turns.
+/// Connections send at most what their links carry in this time between two turns, and in addition each this many packets.
 const BURST: Nanos = 250 * MILLISECOND;
+const OF_FLOW: usize = 32;
+/// The longest time between two turns if only connections send data, and if there are datagrams too, which can be many.
+const LONGEST_WAIT: Nanos = 50 * MILLISECOND;
+const WITH_DATAGRAMS: Nanos = 20 * MILLISECOND;
 
 /// Where a packet has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,31 +40,39 @@ impl Places {
     }
 }
 
-/// Packets that come by the tap between two turns, at most.
-pub(crate) fn most_seen(plan: &Plan, flows: &[&PlanFlow]) -> usize {
-    let is_varying =
-        |kind: &PlanBoxKind| matches!(kind, PlanBoxKind::Link(link) if link.vary_rate.is_some());
+/// How the packets that come by are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Watch {
+    /// Packets that the tap holds between two turns, at most.
+    pub places: usize,
+    /// The longest time between two turns.
+    pub longest_wait: Nanos,
+}
+
+/// How to take the packets of a plan, so that none finds the tap full.
+pub(crate) fn watch(plan: &Plan, flows: &[&PlanFlow]) -> Watch {
     let mut with_data = flows.iter().filter(|flow| flow.traffic.has_data());
-    if plan.boxes.iter().any(|planned| is_varying(&planned.kind))
-        || with_data.any(|flow| !flow.traffic.is_tcp())
-    {
-        return MOST_SEEN;
+    let mut bits = 0;
+    let mut is_varying = false;
+    for planned in &plan.boxes {
+        if let PlanBoxKind::Link(link) = &planned.kind {
+            bits += link.rate.0 / (SECOND / BURST);
+            is_varying |= link.vary_rate.is_some();
+        }
     }
-    let smallest = flows
-        .iter()
-        .map(|flow| u64::from(flow.tcp.mss))
-        .min()
-        .unwrap_or(1);
-    let bits: u64 = plan
-        .boxes
-        .iter()
-        .map(|planned| match &planned.kind {
-            PlanBoxKind::Link(link) => link.rate.0 / (SECOND / BURST),
-            _ => 0,
-        })
-        .sum();
-    let packets = bits / 8 / smallest.max(1);
-    (FEWEST_SEEN + packets as usize).min(MOST_SEEN)
+    if is_varying || with_data.any(|flow| !flow.traffic.is_tcp()) {
+        return Watch {
+            places: MOST_SEEN,
+            longest_wait: WITH_DATAGRAMS,
+        };
+    }
+    let segments = flows.iter().map(|flow| u64::from(flow.tcp.mss));
+    let packets = bits / 8 / segments.min().unwrap_or(1).max(1);
+    let places = FEWEST_SEEN + packets as usize + OF_FLOW * flows.len();
+    Watch {
+        places: places.min(MOST_SEEN),
+        longest_wait: LONGEST_WAIT,
+    }
 }
 
 #[cfg(test)]
@@ -75,18 +87,23 @@ mod tests {
         let checked = Scenario::load(&text, &Disk, &Limits::default());
         let plan = checked.expect("the scenario is valid").plan;
         let flows: Vec<&PlanFlow> = plan.all_flows().collect();
-        most_seen(&plan, &flows)
+        watch(&plan, &flows).places
     }
 
     #[test]
-    fn a_fast_link_and_small_packets_need_a_larger_ring() {
+    fn fast_links_small_packets_and_many_flows_need_a_larger_ring() {
         let tcp = r#"{"cca": "reno"}"#;
         // A quarter of a second of 10 Mbit/s is 215 packets of 1448 bytes.
-        assert_eq!(seen(r#""10Mbit/s""#, tcp), FEWEST_SEEN + 215);
-        assert_eq!(seen(r#""100Mbit/s""#, tcp), FEWEST_SEEN + 2158);
+        assert_eq!(seen(r#""10Mbit/s""#, tcp), FEWEST_SEEN + OF_FLOW + 215);
+        assert_eq!(seen(r#""100Mbit/s""#, tcp), FEWEST_SEEN + OF_FLOW + 2158);
         assert_eq!(seen(r#""10Gbit/s""#, tcp), MOST_SEEN);
         let small = r#"{"cca": "reno", "tcp": {"mss": 362}}"#;
-        assert_eq!(seen(r#""10Mbit/s""#, small), FEWEST_SEEN + 863);
+        assert_eq!(seen(r#""10Mbit/s""#, small), FEWEST_SEEN + OF_FLOW + 863);
+        let many = r#"{"cca": "reno", "count": 100}"#;
+        assert_eq!(
+            seen(r#""10Mbit/s""#, many),
+            FEWEST_SEEN + 100 * OF_FLOW + 215
+        );
         let datagrams = r#"{"traffic": {"kind": "cbr", "rate": "1Mbit/s"}}"#;
         assert_eq!(seen(r#""10Mbit/s""#, datagrams), MOST_SEEN);
     }

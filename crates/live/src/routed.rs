@@ -10,7 +10,7 @@ use bloatlab_units::{Interrupt, MILLISECOND, Nanos, Streams};
 use crate::kernel_link::{KernelLink, Timers, add_pair};
 use crate::laid::Laid;
 use crate::netlink::{Handle, Netem, Netlink, QdiscOptions};
-use crate::places::{Place, Places, most_seen};
+use crate::places::{Place, Places, watch};
 use crate::sysctl;
 use crate::tap::Tap;
 
@@ -72,6 +72,8 @@ pub(crate) struct Routed {
     pub last_delays: Vec<Nanos>,
     pub places: Places,
     pub tap: Tap,
+    /// The longest time between two looks at the tap.
+    pub longest_wait: Nanos,
     netlink: Netlink,
     varied: Vec<Varied>,
 }
@@ -90,13 +92,15 @@ impl Routed {
         for (key, value) in ROUTER {
             sysctl::set(key, value)?;
         }
+        let watch = watch(plan, flows);
         let mut this = Self {
             hops: Vec::new(),
             paths: Vec::new(),
             last: Vec::new(),
             last_delays: Vec::new(),
             places: Places::default(),
-            tap: Tap::open(most_seen(plan, flows))?,
+            tap: Tap::open(watch.places)?,
+            longest_wait: watch.longest_wait,
             netlink: Netlink::open()?,
             varied: Vec::new(),
         };

@@ -30,8 +30,6 @@ use crate::waiting::wait;
 
 /// Time from the end of the preparations to the start of the run.
 const LEAD: Nanos = 20 * MILLISECOND;
-/// The longest time between two looks at the packets that came by.
-const LONGEST_WAIT: Nanos = 20 * MILLISECOND;
 
 /// Settings of the whole guest.
 const GUEST: [(&str, &str); 2] = [
@@ -205,7 +203,7 @@ impl Run<'_> {
             let due = due.min(self.network.next_at()).min(end);
             wait(
                 &[self.hosts.as_fd()],
-                due.saturating_sub(now).min(LONGEST_WAIT),
+                due.saturating_sub(now).min(self.network.longest_wait),
             )?;
         }
     }

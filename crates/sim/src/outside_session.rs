@@ -377,7 +377,9 @@ mod tests {
         for (at, seq) in [(20, 1000), (30, 0), (60, 2000), (70, 1000)] {
             session.arrived(at * MILLISECOND, &segment(seq));
         }
-        session.advance(999 * MILLISECOND).expect("nothing stops it");
+        session
+            .advance(999 * MILLISECOND)
+            .expect("nothing stops it");
         let outcome = session.finish().expect("nothing stops it");
         let mut values = outcome.flow_metrics.iter();
         let delay = values.find(|value| value.metric == F_MEAN_ONE_WAY_DELAY_L7);
