@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bloatlab import cli
 from bloatlab.errors import ParameterError
-from bloatlab.parity import AIMS, Cell, Judged, Parity, judge, study
+from bloatlab.parity import AIMS, Cached, Cell, Judged, Parity, Request, grid, judge, study
 from bloatlab.parity.modes import modes
 from bloatlab.parity.scenario import of_shaper
 from bloatlab.parity.words import modes_text
@@ -94,10 +94,9 @@ def test_the_simulator_has_the_shaper_of_the_kernel() -> None:
 
 @real
 def test_a_twin_agrees_and_a_longer_path_does_not() -> None:
-    axes = {"queue": ["fq_codel"], "rtt": ["20ms"], "flows": [2]}
-    base = {"duration": "3s"}
-    _, twin = study(Path("twin"), base, axes, seeds=4, kernel="twin_engine:Twin")
-    _, slow = study(Path("slow"), base, axes, seeds=4, kernel="twin_engine:Slow")
+    points = grid({"queue": "fq_codel", "rtt": "20ms", "flows": 2, "duration": "3s"}, {})
+    _, twin = study(Path("twin"), Request(points, 4, kernel="twin_engine:Twin"))
+    _, slow = study(Path("slow"), Request(points, 4, kernel="twin_engine:Slow"))
     words = [{one.aim.name: one.word for one in found.judged} for found in (twin, slow)]
     assert (words[0]["srtt"], words[1]["srtt"]) == ("agrees", "differs")
     (utilization,) = (one for one in twin.judged if one.aim.name == "utilization")
@@ -107,7 +106,7 @@ def test_a_twin_agrees_and_a_longer_path_does_not() -> None:
 @real
 def test_the_simulator_is_not_compared_with_itself() -> None:
     with pytest.raises(ParameterError, match="name another engine"):
-        study(Path("r"), {}, {}, kernel="sim")
+        study(Path("r"), Request(grid({}, {}), kernel="sim"))
 
 
 @real
@@ -150,3 +149,75 @@ def test_bad_values_are_refused_in_one_line(
     assert said in error
     assert error.count("\n") == 1
     assert not Path("results").exists()
+
+
+@real
+def test_saved_results_take_the_place_of_the_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    twin = ["parity", *GRID, "--engine", "twin_engine:Twin", "--no-report", "--json"]
+    assert cli.command([*twin, "-o", "r", "--save", "twin.csv"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert cli.command(["parity", "--cached", "twin.csv", "--seeds", "4", "-o", "again", "--no-report", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    kept, made = ([one["kernel"]["values"] for cell in of["cells"] for one in cell["metrics"]] for of in (again, first))
+    assert kept == [pytest.approx(values, rel=1e-5) for values in made]
+    # A part of the cells, by the values of their parameters.
+    some = ["parity", "--cached", "twin.csv", "--flows", "2", "--seeds", "4", "-o", "again", "--no-report", "--json"]
+    assert cli.command(some) == 0
+    assert len(json.loads(capsys.readouterr().out)["cells"]) == 1
+
+
+@real
+def test_cells_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("cells.csv").write_text("queue,flows,duration\npfifo limit 50,1,2s\nfq_codel,2,2s\n")
+    arguments = [
+        "parity",
+        "--cells",
+        "cells.csv",
+        "--engine",
+        "twin_engine:Twin",
+        "--seeds",
+        "1",
+        "--no-report",
+        "--json",
+    ]
+    assert cli.command(arguments) == 0
+    cells = json.loads(capsys.readouterr().out)["cells"]
+    assert [cell["parameters"] for cell in cells] == [
+        {"queue": "pfifo limit 50", "flows": "1"},
+        {"queue": "fq_codel", "flows": "2"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("queue,flows\n", "has no result"),
+        ("queue,flows\nfq_codel,1\n", "has no column"),
+        ("engine,queue,cca,rate,rtt,flows,ecn,duration,seed\nx,fq_codel,cubic,fast,20ms,1,off,3s,1\n", "line 2: rate"),
+        ('engine,queue\n"x', "cannot be read as CSV"),
+    ],
+)
+def test_what_is_no_file_of_results_is_refused(text: str, said: str) -> None:
+    Path("bad.csv").write_text(text)
+    with pytest.raises(ParameterError, match=said):
+        Cached.read("bad.csv")
+
+
+@real
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--cached", "nowhere.csv"), "nowhere.csv: is no file"),
+        (("--cells", "nowhere.csv", "--flows", "1"), "has no place"),
+        (("--cached", "twin.csv", "--save", "other.csv"), "--save"),
+        (("--cached", "twin.csv", "--rate", "1Gbit/s"), "has no cell with these values"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    capsys: pytest.CaptureFixture[str], given: tuple[str, ...], said: str
+) -> None:
+    metrics = ",".join(aim.name for aim in AIMS)
+    header = f"engine,queue,cca,rate,rtt,flows,ecn,duration,seed,{metrics}"
+    Path("twin.csv").write_text(f"{header}\nx,fq_codel,cubic,10Mbit/s,20ms,1,off,3s,1{',1' * len(AIMS)}\n")
+    assert cli.command(["parity", *given]) == 2
+    assert said in capsys.readouterr().err

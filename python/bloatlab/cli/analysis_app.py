@@ -141,6 +141,9 @@ def parity(
     engine: EngineName = "linux-virtual",
     jobs: Jobs = None,
     out: OutDirectory = None,
+    cells: Annotated[str | None, Parameter(metavar="FILE")] = None,
+    cached: Annotated[str | None, Parameter(metavar="FILE")] = None,
+    save: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     markdown: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     all: Flag = False,  # noqa: A002
     json: Flag = False,
@@ -166,18 +169,22 @@ def parity(
         engine: The engine beside the simulator. linux-virtual needs a kernel, which `bloatlab kernel build` makes.
         jobs: Number of threads that make runs [default: one per CPU core].
         out: Results directory [default: results/parity].
+        cells: CSV file with one cell per row, in place of a grid. Its columns are the parameters above.
+        cached: Results that take the place of the kernel's runs: a file of --save, or references for those of this package
+            (Linux 7.2). Without --cells, its cells that have the given values are compared.
+        save: Also write the results of the kernel into this file, one row per run, for --cached.
         markdown: Also write the tables into this file, in Markdown.
         all: Print every metric of every cell.
         json: Print one JSON object and nothing else.
         fail_on_difference: Exit with code 1 if any metric differs by more than chance.
         telling: What is said, and whether a page is made.
     """
-    from bloatlab.cli.parity import Wanted, compare_with_kernel
+    from bloatlab.cli.parity import Files, Wanted, compare_with_kernel
     from bloatlab.settings import RunSettings
 
     given = {"queue": queue, "cca": cca, "rate": rate, "rtt": rtt, "flows": flows, "ecn": ecn, "duration": duration}
     wanted = Wanted(
-        given, seeds, seed, engine or "linux-virtual", out, markdown, telling,
+        given, Files(cells, cached, save, markdown), seeds, seed, engine or "linux-virtual", out, telling,
         all=all, json=json, fail_on_difference=fail_on_difference,
     )  # fmt: skip
     return compare_with_kernel(wanted, RunSettings(jobs=jobs))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bloatlab.cli.console import complain, console, number, patience, progress_bar, say
 from bloatlab.cli.options import Telling
@@ -16,15 +16,33 @@ from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import axis, named
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import phrases
-from bloatlab.parity.study import Found, counts, median_ratio, planned, study
+from bloatlab.parity.cached import Cached, as_csv, cells_of
+from bloatlab.parity.study import Found, Request, counts, grid, kernel_rows, median_ratio, study
 from bloatlab.parity.words import fixed, label, modes_text, sentence
 from bloatlab.settings import RunSettings
+from bloatlab.store import Store
 from bloatlab.store.files import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from bloatlab.sweeps import Summary
+
 MOST_ROWS = 15
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that a study reads and writes; `None`: none."""
+
+    cells: str | None
+    """The cells, in place of a grid."""
+    cached: str | None
+    """Results that take the place of the kernel's runs."""
+    save: Path | None
+    """Where the kernel's results are written, to be read as cached ones."""
+    markdown: Path | None
+    """Where the tables are written."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +51,11 @@ class Wanted:
 
     given: Mapping[str, str | None]
     """Values of the parameters as the user typed them, separated by commas; `None` where the user gave none."""
+    files: Files
     seeds: int
     seed: int
     engine: str
     out: Path | None
-    markdown: Path | None
     telling: Telling
     all: bool
     json: bool
@@ -48,43 +66,45 @@ class Wanted:
         """Where results go."""
         return self.out if self.out is not None else Path("results") / "parity"
 
-    def grid(self) -> tuple[dict[str, Any], dict[str, Sequence[Any]]]:
-        """The parameters with one value, and those with several."""
-        read = {name: named(f"--{name}", axis, text) for name, text in self.given.items() if text is not None}
-        return (
-            {name: found[0] for name, found in read.items() if len(found) == 1},
-            {name: found for name, found in read.items() if len(found) > 1},
-        )
+    def request(self) -> Request:
+        """The cells, and what they are compared with.
+
+        Raises:
+            ParameterError: Options do not fit together, a file cannot be read, or no cell is left.
+        """
+        if self.seeds < 1:
+            raise ParameterError(f"--seeds {self.seeds}: must be at least 1")
+        given = {name: named(f"--{name}", axis, text) for name, text in self.given.items() if text is not None}
+        cached = None if self.files.cached is None else Cached.read(self.files.cached)
+        if cached is not None and self.files.save is not None:
+            raise ParameterError("--save: writes runs of a kernel, and --cached makes none")
+        if self.files.cells is not None:
+            if given:
+                raise ParameterError(f"--cells: the file has the parameters, so --{next(iter(given))} has no place")
+            points = cells_of(self.files.cells)
+        elif cached is not None:
+            points = cached.matching(given)
+            if not points:
+                raise ParameterError(f"{cached.origin}: has no cell with these values")
+        else:
+            base = {name: found[0] for name, found in given.items() if len(found) == 1}
+            points = grid(base, {name: found for name, found in given.items() if len(found) > 1})
+        return Request(points, self.seeds, self.seed, self.engine, cached)
 
 
 def compare_with_kernel(wanted: Wanted, settings: RunSettings) -> int:
     """Makes the runs, prints the comparison, and returns the exit code."""
-    if wanted.seeds < 1:
-        raise ParameterError(f"--seeds {wanted.seeds}: must be at least 1")
-    base, axes = wanted.grid()
     said = wanted.telling
     with patience("planning the runs", silent=said.quiet or wanted.json):
-        runs, _ = planned(base, axes, seeds=wanted.seeds, seed=wanted.seed, kernel=wanted.engine)
+        request = wanted.request()
+        runs = request.planned()
     with progress_bar(len(runs), quiet=wanted.json, silent=said.quiet) as tell:
-        summary, found = study(
-            wanted.directory,
-            base,
-            axes,
-            seeds=wanted.seeds,
-            seed=wanted.seed,
-            kernel=wanted.engine,
-            settings=settings,
-            command=command_line(),
-            progress=tell,
-            ended=told if said.verbose else None,
-        )
+        ended = told if said.verbose else None
+        summary, found = study(wanted.directory, request, settings, command=command_line(), progress=tell, ended=ended)
     complain_of(summary)
     if summary.interrupted:
         return interrupted(f"{summary.finished} of {summary.total} runs", wanted.directory)
-    if wanted.markdown is not None:
-        from bloatlab.parity.markdown import markdown
-
-        write_whole(wanted.markdown, lambda path: path.write_text(markdown(found), encoding="utf-8"))
+    _write(wanted.files, found, Store(wanted.directory), summary)
     if wanted.json:
         sys.stdout.write(json.dumps(found.describe(), allow_nan=False) + "\n")
     else:
@@ -93,6 +113,16 @@ def compare_with_kernel(wanted: Wanted, settings: RunSettings) -> int:
         complain(f"{len(summary.failed) + len(summary.suspect)} of {summary.total} runs are left out")
         return 1
     return 1 if wanted.fail_on_difference and any(one.word == "differs" for one in found.judged) else 0
+
+
+def _write(files: Files, found: Found, store: Store, summary: Summary) -> None:
+    if files.markdown is not None:
+        from bloatlab.parity.markdown import markdown
+
+        write_whole(files.markdown, lambda path: path.write_text(markdown(found), encoding="utf-8"))
+    if files.save is not None:
+        rows = as_csv(kernel_rows(store, summary.measured))
+        write_whole(files.save, lambda path: path.write_text(rows, encoding="utf-8"))
 
 
 def _print(found: Found, wanted: Wanted) -> None:
@@ -115,8 +145,9 @@ def _print(found: Found, wanted: Wanted) -> None:
     out.print()
     say(out, f"every cell: {fixed(found)}")
     say(out, f"{found.engines[0]} beside {found.engines[1]}; results in {wanted.directory}")
-    if wanted.markdown is not None:
-        out.print(f"tables: {wanted.markdown}", soft_wrap=True)
+    for what, path in (("tables", wanted.files.markdown), ("results of the kernel", wanted.files.save)):
+        if path is not None:
+            out.print(f"{what}: {path}", soft_wrap=True)
     if line := _page(wanted, found):
         out.print(line, soft_wrap=True)
     _hint(out, found, wanted)

@@ -5,8 +5,9 @@ with its aim. Where it is outside, a two-sample test tells whether the seeds of 
 """
 
 from bloatlab.parity.aims import AIMS, Aim
+from bloatlab.parity.cached import Cached
 from bloatlab.parity.judge import Cell, Judged, Word, judge
 from bloatlab.parity.scenario import Parity
-from bloatlab.parity.study import Found, study
+from bloatlab.parity.study import Found, Request, grid, study
 
-__all__ = ["AIMS", "Aim", "Cell", "Found", "Judged", "Parity", "Word", "judge", "study"]
+__all__ = ["AIMS", "Aim", "Cached", "Cell", "Found", "Judged", "Parity", "Request", "Word", "grid", "judge", "study"]

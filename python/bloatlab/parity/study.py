@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,15 +10,17 @@ from statistics import median
 from typing import Any
 
 from bloatlab.analysis import order
-from bloatlab.engines import DEFAULT, find
+from bloatlab.engines import DEFAULT, Engine, find
 from bloatlab.errors import EngineError, ParameterError
 from bloatlab.loading import NO_PLUGINS
 from bloatlab.parity.aims import AIMS, Aim
+from bloatlab.parity.cached import Cached, Values
 from bloatlab.parity.judge import Cell, Judged, Word, judge
 from bloatlab.parity.scenario import Parity, of_shaper
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store, canonical
-from bloatlab.sweeps import Ended, ExperimentSource, PlannedRun, Progress, Summary, execute, plan_all
+from bloatlab.sweeps import Ended, ExperimentSource, PlannedRun, Progress, Summary, execute, plan_points
+from bloatlab.sweeps.grid import Grid
 
 KERNEL = "linux-virtual"
 WORDS: tuple[Word, ...] = ("agrees", "chance", "differs", "too few seeds")
@@ -97,37 +100,69 @@ def _excess(one: Judged) -> float:
     return abs(ours - theirs) / (one.aim.allowed(theirs) or 1.0)
 
 
-def planned(
-    base: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], *, seeds: int, seed: int, kernel: str = KERNEL
-) -> tuple[list[PlannedRun], dict[str, list[Any]]]:
-    """The runs of both sides, cell by cell, and the values of the swept parameters.
+@dataclass(frozen=True)
+class Request:
+    """What is compared.
 
-    Raises:
-        EngineError: The kernel cannot run here, or cannot run a cell.
-        ParameterError: A value is not allowed.
+    Attributes:
+        points: The cells: parameters of `Parity`; the others have their defaults.
+        seeds: Runs of each cell on each side.
+        seed: The first seed; run r of a cell has the seed `seed + r`.
+        kernel: The engine beside the simulator.
+        cached: Results of a kernel that take the place of its runs; absent: the kernel runs.
     """
-    engines = [find(DEFAULT, NO_PLUGINS), RunSettings(engine=kernel).find_engine(NO_PLUGINS)]
-    if engines[1].name == DEFAULT:
-        raise ParameterError(f"engine: {DEFAULT} is one of the two sides; name another engine, such as {KERNEL}")
-    sides = []
-    for engine in engines:
+
+    points: Sequence[Mapping[str, Any]]
+    seeds: int = 10
+    seed: int = 1
+    kernel: str = KERNEL
+    cached: Cached | None = None
+
+    def planned(self) -> list[PlannedRun]:
+        """The runs of both sides, cell by cell.
+
+        Raises:
+            EngineError: The kernel cannot run here, or cannot run a cell.
+            ParameterError: A value is not allowed, or a cell has no cached result.
+        """
+        ours = self._side(find(DEFAULT, NO_PLUGINS))
+        if self.cached is not None:
+            for run in ours:
+                self.cached.of(run.parameters)
+            return ours
+        kernel = RunSettings(engine=self.kernel).find_engine(NO_PLUGINS)
+        if kernel.name == DEFAULT:
+            raise ParameterError(f"engine: {DEFAULT} is one of the two sides; name another engine, such as {KERNEL}")
+        sides, each = (ours, self._side(kernel)), self.seeds
+        # The cells in turn, so that an interrupted study has whole cells.
+        return [run for place in range(0, len(ours), each) for side in sides for run in side[place : place + each]]
+
+    def _side(self, engine: Engine) -> list[PlannedRun]:
         source = ExperimentSource(Parity(), engine=engine)
-        runs, swept = plan_all(source, base, axes, replications=seeds, seed=seed)
-        sides.append(runs)
-    # The cells in turn, so that an interrupted study has whole cells.
-    both = [run for place in range(0, len(sides[0]), seeds) for side in sides for run in side[place : place + seeds]]
-    return both, source.stored(swept)
+        return plan_points(source, self.points, replications=self.seeds, seed=self.seed)
+
+
+def grid(base: Mapping[str, Any], axes: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """The cells of a grid.
+
+    Args:
+        base: Parameters of every cell.
+        axes: Parameters with their values. Those of `Parity.axes` that neither names are swept as well.
+    """
+    return [{**base, **point} for point in Grid(Parity().all_axes(base, axes), base)]
+
+
+def swept(runs: Sequence[PlannedRun]) -> dict[str, list[Any]]:
+    """The parameters in which cells differ, with their values."""
+    values = {name: list(dict.fromkeys(canonical(run.parameters[name]) for run in runs)) for name in runs[0].parameters}
+    return {name: [json.loads(value) for value in found] for name, found in values.items() if len(found) > 1}
 
 
 def study(
     directory: Path,
-    base: Mapping[str, Any],
-    axes: Mapping[str, Sequence[Any]],
-    *,
-    seeds: int = 10,
-    seed: int = 1,
-    kernel: str = KERNEL,
+    request: Request,
     settings: RunSettings | None = None,
+    *,
     command: str = "",
     progress: Progress | None = None,
     ended: Ended | None = None,
@@ -136,11 +171,7 @@ def study(
 
     Args:
         directory: The results directory.
-        base: Parameters of every cell.
-        axes: Parameters with their values. Those of `Parity.axes` that neither names are swept as well.
-        seeds: Runs of each cell on each side.
-        seed: The first seed; run r of a cell has the seed `seed + r`.
-        kernel: The engine beside the simulator.
+        request: What is compared.
         settings: How many runs are made at once.
         command: The command that asked for it, for the store.
         progress: Called with the progress.
@@ -150,45 +181,42 @@ def study(
         What was run, and the comparison of the finished runs.
 
     Raises:
-        EngineError: The kernel cannot run here, or cannot run a cell.
-        ParameterError: A value is not allowed.
+        EngineError: The kernel cannot run here, or cannot run a cell, or no cell has a finished run on both sides.
+        ParameterError: A value is not allowed, or a cell has no cached result.
         StoreError: The directory cannot be written.
     """
-    runs, swept = planned(base, axes, seeds=seeds, seed=seed, kernel=kernel)
-    summary = execute(
-        runs, directory, settings or RunSettings(), progress=progress, ended=ended, command=command, axes=swept
-    )
-    return summary, compared(Store(directory), summary.measured, list(swept))
+    runs = request.planned()
+    how = settings or RunSettings()
+    summary = execute(runs, directory, how, progress=progress, ended=ended, command=command, axes=swept(runs))
+    return summary, compared(Store(directory), summary.measured, request.cached)
 
 
-def compared(store: Store, runs: Sequence[PlannedRun], swept: Sequence[str]) -> Found:
-    """Compares finished runs.
+def compared(store: Store, runs: Sequence[PlannedRun], cached: Cached | None = None) -> Found:
+    """Compares finished runs with each other, or with cached results of the kernel.
 
     Raises:
         EngineError: No cell has a finished run on both sides.
     """
     metrics = store.run_metrics([run.run_id for run in runs])
-    cells: dict[str, tuple[PlannedRun, tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]]] = {}
+    cells: dict[str, tuple[PlannedRun, tuple[dict[str, Values], dict[str, Values]]]] = {}
     for run in runs:
         sides = cells.setdefault(canonical(run.parameters), (run, ({}, {})))[1]
         sides[run.engine.name != DEFAULT][run.run_id] = values(metrics[run.run_id], run)
-    shown = list(swept) or ["queue"]
-    found = [
-        Cell(
-            order.of_values({name: run.parameters[name] for name in shown}),
-            list(ours.values()),
-            list(theirs.values()),
-            (list(ours), list(theirs)),
-        )
-        for run, (ours, theirs) in cells.values()
-        if ours and theirs
-    ]
+    shown = list(swept(runs)) if runs else []
+    shown = shown or ["queue"]
+    found = []
+    for run, (ours, theirs) in cells.values():
+        kernel = list(theirs.values()) if cached is None else cached.of(run.parameters)
+        if ours and kernel:
+            named = order.of_values({name: run.parameters[name] for name in shown})
+            found.append(Cell(named, list(ours.values()), kernel, (list(ours), list(theirs))))
     if not found:
         raise EngineError("no cell has a finished run on both sides")
     versions = {run.engine.name != DEFAULT: f"{run.engine.name} {run.engine_version}" for run in runs}
+    kernels = versions[True] if cached is None else cached.version
     fixed = {name: value for name, value in runs[0].parameters.items() if name not in shown}
     judged = [one for cell in found for one in judge(cell, AIMS)]
-    return Found(found, judged, order.of_values(fixed), (versions[False], versions[True]))
+    return Found(found, judged, order.of_values(fixed), (versions[False], kernels))
 
 
 def values(metrics: Mapping[str, Any], run: PlannedRun) -> dict[str, float]:
@@ -198,3 +226,18 @@ def values(metrics: Mapping[str, Any], run: PlannedRun) -> dict[str, float]:
     if run.engine.name == DEFAULT and "utilization" in found:
         found["utilization"] = of_shaper(found["utilization"], run.parameters["rate"])
     return found
+
+
+def kernel_rows(store: Store, runs: Sequence[PlannedRun]) -> list[dict[str, Any]]:
+    """The finished runs of the kernel as rows of a file of cached results."""
+    theirs = [run for run in runs if run.engine.name != DEFAULT]
+    metrics = store.run_metrics([run.run_id for run in theirs])
+    return [
+        {
+            "engine": f"{run.engine.name} {run.engine_version}",
+            **run.parameters,
+            "seed": run.seed,
+            **{name: f"{value:.6g}" for name, value in values(metrics[run.run_id], run).items()},
+        }
+        for run in theirs
+    ]
