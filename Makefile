@@ -9,7 +9,7 @@ DEMO := results/demo
 
 GUEST := python/bloatlab/engines/linux_virtual/bloatlab-guest
 
-.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site lab guest test-lab golden release wheel bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
+.PHONY: demo test test-rust test-python lint lint-rust lint-python format models docs site lab guest test-lab test-virtual golden release wheel bench soak soak-queues soak-cases soak-hostile soak-grid soak-store soak-live clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -73,6 +73,12 @@ $(GUEST): $(RUST)
 # The lab as a user has it, in Chromium (Debian: apt-get install chromium), and the engine's digests in WebAssembly.
 test-lab: lab $(VENV)/.dev $(VENV)/.built
 	cd web && npm test
+
+# Runs in a Linux kernel in virtual time, which is built once (make test-virtual SOURCE=linux-7.2.tar.xz; without SOURCE, the distribution's source).
+SOURCE ?=
+test-virtual: guest $(VENV)/.dev $(VENV)/.built
+	@$(BIN)/bloatlab kernel list --json | grep -q '"release"' || $(BIN)/bloatlab kernel build $(if $(SOURCE),--source $(SOURCE))
+	$(BIN)/python -m pytest tests/python/test_linux_virtual.py
 
 golden: $(VENV)/.dev $(VENV)/.built
 	$(BIN)/python tests/golden/write_digests.py
