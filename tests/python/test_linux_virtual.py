@@ -269,6 +269,22 @@ def test_every_packet_that_leaves_has_a_sojourn_time():
 
 
 @needs_kernel
+def test_a_queue_inside_a_shaper_is_the_bottleneck():
+    shaper = {"kind": "htb", "rate": "5Mbit/s", "burst": "1600B", "cburst": "1600B", "queue": "pfifo limit 50"}
+    document = {
+        "name": "shaped",
+        "duration": "6s",
+        "dumbbell": {"rate": "1Gbit/s", "rtt": "20ms", "queue": shaper, "header": 14},
+        "flows": [{"cca": "cubic"}],
+    }
+    link = bl.run(document, seed=1, engine="linux-virtual").link_metrics["bottleneck"]
+    assert link["throughput"] == pytest.approx(5, rel=0.02)
+    # 49 packets of 1514 B wait in front of a packet that just fits.
+    assert 80 < link["max_sojourn"] <= 50 * 1514 * 8 / 5e6 * 1e3
+    assert link["drops"] > 0
+
+
+@needs_kernel
 def test_a_cancelled_run_leaves_no_process():
     engine = LinuxVirtual()
     control = engine.control()

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::directory::Owner;
 use crate::frame::Frame;
-use crate::kernel_queue::tc_words;
+use crate::kernel_queue::KernelQueue;
 use crate::namespace::Namespace;
 use crate::netlink::{
     Handle, Htb, HtbClass, Netlink, QdiscOptions, TrafficCounters, VethEnd, doing,
@@ -132,8 +132,8 @@ impl KernelLink {
         };
         let class = this.class();
         this.netlink.add_class(device, HTB, CLASS, class)?;
-        let words = tc_words(link).map_err(io::Error::other)?;
-        add_queue(&name, &words)?;
+        let queue = KernelQueue::of(link).map_err(io::Error::other)?;
+        add_queue(&queue.commands(&name, "1:1"))?;
         Ok((this, devices))
     }
 
@@ -307,20 +307,19 @@ pub(crate) fn add_pair(netlink: &mut Netlink, name: &str, mtu: u32) -> io::Resul
     Ok(devices)
 }
 
-/// Puts a queue discipline into HTB's class.
-fn add_queue(device: &str, words: &str) -> io::Result<()> {
-    let start = [
-        "qdisc", "add", "dev", device, "parent", "1:1", "handle", "10:",
-    ];
-    let arguments = start.into_iter().chain(words.split_whitespace());
-    let done = Command::new("tc").args(arguments).output();
-    let done = doing(|| "starting tc".to_owned(), done)?;
-    if done.status.success() {
-        return Ok(());
+/// Sets a queue discipline up by these calls of `tc`.
+fn add_queue(commands: &[Vec<String>]) -> io::Result<()> {
+    for command in commands {
+        let done = Command::new("tc").args(command).output();
+        let done = doing(|| "starting tc".to_owned(), done)?;
+        if !done.status.success() {
+            let why = String::from_utf8_lossy(&done.stderr).into_owned();
+            return Err(io::Error::other(format!(
+                "tc {}: {}",
+                command.join(" "),
+                why.trim()
+            )));
+        }
     }
-    let why = String::from_utf8_lossy(&done.stderr).into_owned();
-    Err(io::Error::other(format!(
-        "tc qdisc add {words}: {}",
-        why.trim()
-    )))
+    Ok(())
 }

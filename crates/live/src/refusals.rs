@@ -9,7 +9,7 @@ use bloatlab_cc::CcConfig;
 use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario};
 
 use crate::buffers::with_buffers;
-use crate::kernel_queue::tc_words;
+use crate::kernel_queue::KernelQueue;
 use crate::layout::layout;
 use crate::probe::{congestion_controls, find, queue_error};
 use crate::run::LinkKind;
@@ -303,8 +303,11 @@ fn check_queues(
                 reason: format!("HTB has no ring of a device; use 0 or 1, or {instead}"),
             });
         }
-        let words = tc_words(link);
-        if let Some(reason) = words.map_or_else(Some, |words| refused(&words)) {
+        let reason = match KernelQueue::of(link) {
+            Ok(queue) => queue.all_words().iter().find_map(|words| refused(words)),
+            Err(reason) => Some(reason),
+        };
+        if let Some(reason) = reason {
             found.push(Refusal {
                 path: queue,
                 reason,
