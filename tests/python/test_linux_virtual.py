@@ -17,7 +17,7 @@ import bloatlab as bl
 from bloatlab import language
 from bloatlab.cli import command
 from bloatlab.engines.interface import Refusal
-from bloatlab.engines.linux_virtual import build, guest, image, kernels, source
+from bloatlab.engines.linux_virtual import build, folders, guest, image, kernels, source
 from bloatlab.engines.linux_virtual.engine import LinuxVirtual
 from bloatlab.errors import EngineError, ParameterError
 
@@ -216,6 +216,24 @@ def test_the_timer_setting_comes_before_that_of_the_source(tmp_path):
     (tree / "Makefile").write_text("VERSION = 7\nPATCHLEVEL = 2\n")
     assert any("DUALPI2" in line for line in compiled._settings())
     assert "# CONFIG_STATIC_LINK is not set" in compiled._settings()
+
+
+def test_folders_of_killed_processes_are_removed_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left, foreign, target = (tmp_path / name for name in ("bloatlab-guest-left", "bloatlab-guest-foreign", "target"))
+    for made in (left, foreign, target):
+        made.mkdir()
+    # A process that was killed holds no lock any more; a folder without a lock is none of ours.
+    (left / folders.LOCK).touch()
+    (target / folders.LOCK).touch()
+    (tmp_path / "bloatlab-guest-link").symlink_to(target)
+    with folders.folder() as own:
+        folders.remove_left(tmp_path)
+        assert own.is_dir()
+    assert not left.exists()
+    assert not own.exists()
+    assert foreign.is_dir()
+    assert (target / folders.LOCK).is_file()
 
 
 def run(document, seed=1, **options):

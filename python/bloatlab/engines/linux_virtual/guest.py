@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -15,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from bloatlab.engines.linux_virtual import image
+from bloatlab.engines.linux_virtual import folders, image
 from bloatlab.engines.linux_virtual.kernels import Kernel
 from bloatlab.errors import EngineError
 
@@ -51,8 +50,7 @@ def finished(
         EngineError: The guest failed, died or stalled.
     """
     path, _ = image.image()
-    with tempfile.TemporaryDirectory(prefix="bloatlab-guest-") as name:
-        folder = Path(name)
+    with folders.folder() as folder:
         (folder / REQUEST).write_text(json.dumps(request), encoding="utf-8")
         with (folder / CONSOLE).open("wb") as console, _cpu() as cpu:
             process = subprocess.Popen(
