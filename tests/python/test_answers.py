@@ -484,7 +484,7 @@ def test_an_own_sweep_says_which_value_gives_the_shortest_queue(swept: Path) -> 
     )
     assert "a limit of 20 packets" in found.sentences[0].split(" than ")[0]
     assert "a limit of 160 packets" in found.sentences[0].split(" than ")[1]
-    assert found.basis == "From 4 runs: 2 congestion controls, 2 values of limit, one seed each."
+    assert found.basis == "From 4 runs: 2 congestion controls, 2 queue limits, one seed each."
     assert answers.answer(store) == [*found.sentences, found.basis]
     last = found.sentences[-1]
     assert last.startswith("Of all 4 combinations, the standing queue is shortest with ")

@@ -241,5 +241,5 @@ def test_the_benchmark_makes_a_site(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "congestion control" in page
         assert "bloatlab run cc-benchmark" in re.sub(r"</?span>", "", page)
     pulse = (tmp_path / "responsiveness-pulse.html").read_text()
-    assert "Rank by point" in pulse
-    assert "Rank by point" not in (tmp_path / "shallow-buffers.html").read_text()
+    assert "Rank by set-up" in pulse
+    assert "Rank by set-up" not in (tmp_path / "shallow-buffers.html").read_text()

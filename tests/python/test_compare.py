@@ -70,7 +70,9 @@ def test_two_queues_within_a_directory(capsys: pytest.CaptureFixture[str], tmp_p
     assert command(["compare", "both", "--by", "dumbbell.queue=fifo,codel", "--figure", "compare.svg"]) == 0
     said = capsys.readouterr().out
     sentence = " ".join(said.partition("\n\n")[0].split())
-    assert sentence.startswith("From fifo to codel, the 95th percentile of the sojourn time at bottleneck falls from ")
+    assert sentence.startswith(
+        "From fifo to codel, the 95th percentile of the sojourn time at the bottleneck falls from "
+    )
     assert sentence.endswith("by more than noise.")
     assert "do not differ by more than noise (p at most 0.05, adjusted after Benjamini-Hochberg)" in " ".join(
         said.split()
@@ -138,7 +140,14 @@ def test_points_without_a_partner_and_one_replication(capsys: pytest.CaptureFixt
     assert command(["compare", "a", "b"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "one replication cannot tell whether this is more than noise." in said
-    assert said.endswith("To judge noise, run both with --replications 5.")
+    assert said.endswith("To judge noise, run both with --replications 5. page: b/compare-a.html")
+    page = Path("b/compare-a.html").read_text(encoding="utf-8")
+    assert "<b>Both over time.</b>" in page
+    assert all(f"<dt>{name}</dt>" in page for name in ("flows.0.cca", "replications"))
+    Path("b/compare-a.html").unlink()
+    assert command(["compare", "a", "b", "--no-report"]) == 0
+    assert "page:" not in capsys.readouterr().out
+    assert not Path("b/compare-a.html").exists()
     assert "only in A: dumbbell.rtt=10ms" in said
 
 

@@ -138,8 +138,8 @@ def test_each_point_has_its_own_figure_and_opens_in_the_lab(capsys: pytest.Captu
     assert len(source.points_of_engines(store.runs())) == 2
     assert run(capsys, "compare", "r", "--by", "engine")[0] == 0
     page = Path("r/compare.html").read_text(encoding="utf-8")
-    assert "<h3>dumbbell.rtt = 20ms</h3>" in page
-    assert "<h3>dumbbell.rtt = 40ms</h3>" in page
+    assert "<h3>an RTT of 20 ms</h3>" in page
+    assert "<h3>an RTT of 40 ms</h3>" in page
     assert page.count('<div class="drawing') == 4
     assert len(re.findall(r'<a href="lab\.html#[^"]+">Open the scenario of these runs in the lab', page)) == 2
 

@@ -441,7 +441,9 @@ def test_measurements_are_compared_without_the_advice_to_replicate_them(capsys: 
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("From a to b, ")
     assert "--replications" not in said
-    assert said.endswith("To judge noise, import several measurements of the same link into each side.")
+    assert said.endswith(
+        "To judge noise, import several measurements of the same link into each side. page: b/compare-a.html"
+    )
     # The last digits of a number in a file are no difference.
     faster["dl_throughput"] = tool_files.network_quality()["dl_throughput"] * (1 + 1e-6)
     importing.store([write("network-quality", faster)], "c", name="link")

@@ -41,7 +41,7 @@ def test_every_figure_of_runs_is_valid_vega_lite(name, swept):
 def test_a_sweep_knows_its_axes(swept):
     found = sweep.read(swept)
     [axis] = found.axes
-    assert (axis.title, axis.numbers) == ("qlen (packets)", [20, 80, 320])
+    assert (axis.title, axis.numbers) == ("queue limit (packets)", [20, 80, 320])
     assert (found.coloured_by, found.replications) == ("cca", 2)
     assert found.frame["throughput_mbps"].null_count() == 0
 
@@ -69,7 +69,7 @@ def test_combinations_of_further_axes_have_panels_with_the_same_axis(width):
     tables = of_axes(bw=("8Mbit/s", "16Mbit/s"), rtt=("20ms", "40ms"))
     spec = registry.find("comparison")(tables, width=width).to_dict(validate=True)
     panels = [panel for row in spec["vconcat"] for panel in row["hconcat"]]
-    assert {panel["title"]["text"] for panel in panels} == {"rtt 20ms", "rtt 40ms"}
+    assert {panel["title"]["text"] for panel in panels} == {"an RTT of 20 ms", "an RTT of 40 ms"}
     tops = {}
     for panel in panels:
         y = panel["layer"][-1]["encoding"]["y"]

@@ -107,8 +107,8 @@ def test_a_queue_that_sorts_by_marks_sorts_the_pings():
     assert increase["ping_bk"] > 2 * increase["ping"]
     # One run has no other to be compared with.
     assert re.fullmatch(
-        r"Under load, the unmarked ping takes [\d.]+ ms longer with queue = cake \(grade [^)]+\)\. "
-        r"Marks make the largest difference with queue = cake: [\d.]+ ms for `ping(_be)?`, [\d.]+ ms for `ping_bk`\.",
+        r"Under load, the unmarked ping takes [\d.]+ ms longer with cake \(grade [^)]+\)\. "
+        r"Marks make the largest difference with cake: [\d.]+ ms for `ping(_be)?`, [\d.]+ ms for `ping_bk`\.",
         finding.ours,
     )
 
@@ -135,12 +135,12 @@ def test_a_plain_queue_does_not(capsys):
     runs = [store.run(run_id) for run_id in store.runs()["run_id"]]
     (finding,) = get("rrul").answers(runs)
     increase = {(row[0], row[1]): float(row[5]) for row in finding.rows}
-    assert increase["queue = fifo", "ping_ef"] == pytest.approx(increase["queue = fifo", "ping_bk"], rel=0.1)
-    assert increase["queue = fq_codel", "ping"] < 10 < increase["queue = fifo", "ping"]
-    assert "with queue = fq_codel (grade A" in finding.ours
-    assert "longer with queue = fifo (grade " in finding.ours
+    assert increase["fifo", "ping_ef"] == pytest.approx(increase["fifo", "ping_bk"], rel=0.1)
+    assert increase["fq_codel", "ping"] < 10 < increase["fifo", "ping"]
+    assert "with fq_codel (grade A" in finding.ours
+    assert "longer with fifo (grade " in finding.ours
     assert finding.ours.endswith("Marks make no difference.")
-    assert [row[0] for row in finding.rows] == ["queue = fq_codel"] * 4 + ["queue = fifo"] * 4
+    assert [row[0] for row in finding.rows] == ["fq_codel"] * 4 + ["fifo"] * 4
     page = Path("r/report.html").read_text()
     assert "How much longer does a ping take under load?" in page
     assert "goodput, upload (Mbit/s)" in page

@@ -155,7 +155,7 @@ VALUES = {
 
 
 def test_winners_are_read_from_the_runs():
-    found = said(VALUES)["The best scheme at each point"]
+    found = said(VALUES)["The best scheme in each set-up"]
     assert found.rows == (
         (
             "static, um", "bdp: 10.0 ms, 50 Mbit/s", "tail: 400.0 ms, 100 Mbit/s", "bdp_tail: 300.0 ms, 96 Mbit/s",
@@ -163,7 +163,7 @@ def test_winners_are_read_from_the_runs():
         ),
         # Within one percent they are equal; the highest power is 99/5.
         (
-            "static, am", "fq_codel = bdp: 5.0 ms, 99 Mbit/s", "fq_codel = tail = bdp_tail: 5.0 ms, 99 Mbit/s",
+            "static, am", "fq_codel and bdp: 5.0 ms, 99 Mbit/s", "fq_codel, tail and bdp_tail: 5.0 ms, 99 Mbit/s",
             "fq_codel: 5.0 ms, 99 Mbit/s", "fq_codel: 5.0 ms, 99 Mbit/s",
         ),
     )  # fmt: skip
@@ -180,7 +180,7 @@ def test_claims_are_weighed_by_the_runs():
     # bdp is quicker than fq_codel at one of two places, which are not most.
     assert "none of bdp gives a shorter delay" in found["An AQM in the RLC, or a short RLC"].ours
     quicker = said({**VALUES, (AM, "bdp"): (4.0, 60.0, 30.0)})["An AQM in the RLC, or a short RLC"]
-    assert "shorter at most points with bdp." in quicker.ours
+    assert "shorter in most set-ups with bdp." in quicker.ours
     assert quicker.rows == (("bdp", "2 of 2", "0.5 to 0.8", "1", "0.606 to 0.625"),)
     cost = found["What short delays cost"]
     assert cost.rows[0] == ("bdp_tail", "98 %", "96 %", "static, um")
@@ -192,7 +192,7 @@ def test_claims_are_weighed_by_the_runs():
 
 def test_of_two_schemes_only_what_concerns_them_is_said():
     found = said({("", "l4span"): (20.0, 95.0, 30.0), ("", "upf_aqm"): (15.0, 100.0, 25.0)})
-    assert list(found) == ["The best scheme at each point", "Marks instead of drops"]
+    assert list(found) == ["The best scheme in each set-up", "Marks instead of drops"]
     assert found["Marks instead of drops"].rows[0][3:5] == ("95 %", "95 % (here)")
     assert remarks([]) == []
 
@@ -246,9 +246,9 @@ def test_the_page_says_who_wins_before_it_ranks(store):
     page = make_report(store.directory).read_text()
     assert page.index("<h2>Conclusions from the runs</h2>") < page.index("<h2>Ranking</h2>")
     for words in (
-        "The best scheme at each point",
+        "The best scheme in each set-up",
         "vehicular",
-        "Goodput against delay at each point",
+        "Goodput against delay in each set-up",
         "From the UPF to the UE",
     ):
         assert words in page

@@ -18,7 +18,7 @@ from bloatlab.errors import StoreError
 from bloatlab.experiments.finding import Finding
 from bloatlab.figures import bundle, vega_lite
 from bloatlab.metrics import definitions
-from bloatlab.report import make_report, metric_tables, model, text
+from bloatlab.report import commands, make_report, metric_tables, model, text
 from bloatlab.report import page_of as made_page
 from bloatlab.report.drawing import compact
 from bloatlab.store import Keep, Writer, recent
@@ -253,7 +253,8 @@ def test_the_page_of_a_sweep(swept):
     html, page = page_of(swept)
     said = " ".join(" ".join(page.text).split())
     assert "8 runs: the standing queue ranges from" in said
-    assert "qlen = 20p" in said
+    assert " at a buffer of 20 packets" in said
+    assert "queue limit" in said
     assert "the engine said no" in said
     assert any("sortable" in of.get("class", "") for of in page.of("table"))
     assert "the shortest standing queue" in said
@@ -375,11 +376,35 @@ def test_a_page_reads_each_file_once(single, monkeypatch):
 
 
 def test_the_best_value_needs_competition():
-    assert [cell.best for cell in metric_tables.best([1.0, 2.0, None], "higher")] == [False, True, False]
-    assert [cell.best for cell in metric_tables.best([1.0, 2.0], "lower")] == [True, False]
-    assert not any(cell.best for cell in metric_tables.best([1.0, 2.0], "none"))
-    assert not any(cell.best for cell in metric_tables.best([2.0, 2.0], "lower"))
-    assert not any(cell.best for cell in metric_tables.best([2.0], "lower"))
+    def best(values, better):
+        return [cell.best for cell in metric_tables.best(values, better, text.numbers(values))]
+
+    assert best([1.0, 2.0, None], "higher") == [False, True, False]
+    assert best([1.0, 2.0], "lower") == [True, False]
+    assert not any(best([1.0, 2.0], "none"))
+    assert not any(best([2.0, 2.0], "lower"))
+    assert not any(best([2.0], "lower"))
+
+
+def test_commands_that_make_the_same_runs_are_listed_once():
+    made = [
+        "bloatlab run rrul --out r",
+        "bloatlab run rrul --set stop=5s --out r",
+        "bloatlab run rrul --jobs 2 --out r --quiet",
+        "bloatlab run rrul --out r --jobs=4",
+    ]
+    assert commands.repeating(made) == [made[3], made[1]]
+    assert commands.repeating(["bloatlab run it's"]) == ["bloatlab run it's"]
+
+
+def test_shares_are_percent_for_people():
+    rows = [("link", "bottleneck", "utilization", 0.98, ""), ("link", "bottleneck", "loss_rate", 0.0043, "")]
+    frame = pl.DataFrame(rows, ["scope", "entity", "metric", "value", "unit"], orient="row")
+    (table,) = metric_tables.tables(frame, {})
+    assert {row.name: (row.cells[0].text, row.unit) for row in table.rows} == {
+        "utilization": ("98", "%"),
+        "loss_rate": ("0.430", "%"),
+    }
 
 
 def test_entities_sort_as_people_count():
@@ -394,8 +419,8 @@ def test_entities_sort_as_people_count():
         (15.387, "15.39"),
         (1925.14, "1,925"),
         (108.0, "108"),
-        (0.0311, "0.03110"),
-        (1e-9, "1.000e-09"),
+        (0.0311, "0.0311"),
+        (1e-9, "1.00e-09"),
     ],
 )
 def test_numbers(value, shown):

@@ -334,7 +334,7 @@ def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_
     assert command(call) == 0
     out = capsys.readouterr().out
     assert "Recommended: " in out
-    assert "Worst of 2 replications: link.bottleneck.p95_sojourn" in " ".join(out.split())
+    assert "Worst of 2 replications: 95th percentile of the sojourn time at the bottleneck" in " ".join(out.split())
     page = (tmp_path / "t" / "tune.html").read_text(encoding="utf-8")
     assert found["recommended"]["tc"].replace("'", "&#39;").replace("; ", "\n") in re.sub(r"</?span>", "", page)
     shown = {of["trial"] for of in (*found["front"], found["recommended"], found["default"]) if of}
@@ -429,7 +429,10 @@ def test_the_advice_states_the_distance_to_the_default() -> None:
     assert outcome.shown == [clear, DEFAULT]
     said = advice(goals, outcome, lambda value: f"{value:g}")
     assert said[0] == "Recommended: fifo 2."
-    assert "probe.ping.p95_rtt 22 ms (default 32, -31 %), network.agg_throughput 9 Mbit/s (default 9, +0 %)" in said[1]
+    assert (
+        "95th percentile of the RTT of ping 22 ms (default 32, -31 %), throughput of all flows 9 Mbit/s (default 9, +0 %)"
+        in said[1]
+    )
     assert said[2] == "Instead of the default: limit 2p instead of 0p."
     assert "shape to the rate of the link, 10 Mbit/s" in said[3]
     noise = tune.Outcome(

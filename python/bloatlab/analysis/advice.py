@@ -58,7 +58,7 @@ def _goals(problem: Problem, chosen: Found, default: Found | None, number: Forma
     said = []
     for place, of in enumerate(problem.objectives):
         value = chosen.values[place]
-        text = f"{of.reading.text} {number(value)} {of.reading.unit}".rstrip()
+        text = f"{of.reading.words} {number(value)} {of.reading.unit}".rstrip()
         if default is not None:
             was = default.values[place]
             share = f", {100 * (value - was) / abs(was):+.2g} %" if was else ""

@@ -17,6 +17,7 @@ from bloatlab.analysis.readings import Reading
 from bloatlab.engines import DEFAULT
 from bloatlab.engines.registry import MEASURING_TOOLS
 from bloatlab.errors import ParameterError, unknown
+from bloatlab.experiments import phrases
 from bloatlab.statistics.differences import Correction, Difference, adjust, differ
 from bloatlab.statistics.intervals import CONFIDENCE, check_confidence
 from bloatlab.store import Store, canonical
@@ -68,6 +69,8 @@ class Row:
     p_adjusted: float | None
     differs: bool | None
     """Whether the difference is larger than noise; `None`: with one replication, noise is unknown."""
+    said: str = ""
+    """The point in words, such as `fq_codel at a rate of 10 Mbit/s`."""
 
     @property
     def name(self) -> str:
@@ -138,6 +141,7 @@ class Comparison:
         suspect = [asdict(run) for run in self.suspect]
         metrics = [{**asdict(row), **asdict(row.difference)} for row in self.rows]
         for of in metrics:
+            del of["said"]
             if isinstance(of["difference"], dict):
                 of["difference"] = of["difference"]["difference"]
         return {**head, "compared": compared, "replications": replications, "suspect": suspect, "metrics": metrics}
@@ -332,7 +336,7 @@ def compare(
     for point, partner in partners.items():
         ours, theirs = seeds_a[point], seeds_b[partner]
         seeds.append((ours, theirs))
-        label = _label(a, point, within)
+        label, said = _label(a, point, within), _said(a, point, within)
         for key, by_seed in values_a.get(point, {}).items():
             others = values_b.get(partner, {}).get(key)
             if others is None or (readings and not any(of.matches(*key[:3]) for of in readings)):
@@ -342,7 +346,7 @@ def compare(
             one = list(by_seed.values())
             other = [others[seed] for seed in order] if paired else list(others.values())
             found = differ(one, other, paired=paired, confidence=confidence, permutation=permutation)
-            rows.append(Row(label, *key, found, None, None))
+            rows.append(Row(label, *key, found, None, None, said))
     if not rows:
         raise ParameterError("compare: no run of both sides has such a metric")
     matched_b = set(partners.values())
@@ -381,6 +385,12 @@ def _labels(side: Side, some: Sequence[int]) -> list[str]:
 def _label(side: Side, point: int, names: Sequence[str]) -> str:
     of = side.parameters[point]
     return ", ".join(f"{name}={readable(of[name])}" for name in names if name in of) or "the only point"
+
+
+def _said(side: Side, point: int, names: Sequence[str]) -> str:
+    """A point in words."""
+    of, words = side.parameters[point], phrases.short(names)
+    return phrases.together({words[name]: json.loads(of[name]) for name in names if name in of}) or "the only set-up"
 
 
 def _seeds(side: Side) -> dict[int, set[Replication]]:

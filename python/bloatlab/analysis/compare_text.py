@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bloatlab.analysis.compare import Comparison, Row
+from bloatlab.analysis.readings import WORDS, named
 from bloatlab.experiments.phrases import plural
+from bloatlab.metrics import for_people
 
 Number = Callable[[float], str]
 """Writes a number."""
 
 LEAST = 1e-4
 """Smallest relative difference that counts where noise is not judged: the tables show four digits."""
-_DELAYS = {
-    ("probe", "p95_rtt"): "the 95th percentile of the RTT of {}",
-    ("link", "p95_sojourn"): "the 95th percentile of the sojourn time at {}",
-    ("link", "mean_sojourn"): "the mean sojourn time at {}",
-    ("network", "mean_srtt"): "the mean sRTT",
-    ("flow", "mean_srtt_l4"): "the mean sRTT of {}",
-}
-_THROUGHPUTS = {
-    ("network", "agg_throughput"): "the throughput of all flows",
-    ("flow", "mean_throughput_l4"): "the throughput of {}",
-    ("flow", "mean_throughput_l7"): "the goodput of {}",
-}
+_DELAYS = [
+    ("probe", "p95_rtt"),
+    ("link", "p95_sojourn"),
+    ("link", "mean_sojourn"),
+    ("network", "mean_srtt"),
+    ("flow", "mean_srtt_l4"),
+]
+_THROUGHPUTS = [("network", "agg_throughput"), ("flow", "mean_throughput_l4"), ("flow", "mean_throughput_l7")]
 """Metrics that the verdict names, the first that differs of each kind."""
 
 
@@ -38,17 +36,17 @@ def sentence(found: Comparison, number: Number) -> str:
         closest = next(row for row in found.rows if not row.difference.identical)
         return (
             f"No metric differs by more than noise between {found.a} and {found.b}; the largest effect is that "
-            f"{_change(found, closest, number)}."
+            f"{_change(closest, number)}."
         )
-    changes = " and ".join(_change(found, row, number) for row in named)
-    at = f" (at {named[0].point})" if found.matched > 1 else ""
+    changes = " and ".join(_change(row, number) for row in named)
+    at = f" with {named[0].said}" if found.matched > 1 else ""
     both = "both " if len(named) > 1 else ""
     noise = (
         f", {both}by more than noise"
         if found.judged
         else "; one replication cannot tell whether this is more than noise"
     )
-    return f"From {found.a} to {found.b}, {changes}{at}{noise}."
+    return f"From {found.a} to {found.b}{at}, {changes}{noise}."
 
 
 def _headline(found: Comparison) -> list[Row]:
@@ -60,23 +58,23 @@ def _headline(found: Comparison) -> list[Row]:
     return named or apart[:1]
 
 
-def _largest(rows: Sequence[Row], kinds: dict[tuple[str, str], str]) -> Row | None:
+def _largest(rows: Sequence[Row], kinds: Sequence[tuple[str, str]]) -> Row | None:
     for kind in kinds:
         if of_kind := [row for row in rows if (row.scope, row.metric) == kind]:
             return max(of_kind, key=lambda row: abs(row.difference.difference))
     return None
 
 
-def _change(found: Comparison, row: Row, number: Number) -> str:
+def _change(row: Row, number: Number) -> str:
     """Such as `the mean sRTT falls from 80 to 42 ms (-48 %)`."""
     of = row.difference
-    several = {other.entity for other in found.rows if (other.scope, other.metric) == (row.scope, row.metric)}
-    text = {**_DELAYS, **_THROUGHPUTS}.get((row.scope, row.metric), row.name)
-    name = text.format(row.entity) if row.entity in several else text
+    text = WORDS.get((row.scope, row.metric))
+    name = f"the {text.format(named(row.entity))}" if text else row.name
     percent = 100 * of.difference / abs(of.mean_a) if of.mean_a else None
     share = "" if percent is None else f" ({percent:+,.0f} %)" if abs(percent) >= 100 else f" ({percent:+.2g} %)"
     way = "rises" if of.difference > 0 else "falls"
-    return f"{name} {way} from {number(of.mean_a)} to {number(of.mean_b)} {row.unit}".rstrip() + share
+    factor, unit = for_people(row.metric, row.unit)
+    return f"{name} {way} from {number(factor * of.mean_a)} to {number(factor * of.mean_b)} {unit}".rstrip() + share
 
 
 def advice(found: Comparison) -> str:

@@ -26,7 +26,7 @@ class Objective:
     @property
     def title(self) -> str:
         """The metric with its unit."""
-        return f"{self.reading.text} ({self.reading.unit})" if self.reading.unit else self.reading.text
+        return f"{self.reading.words} ({self.reading.unit})" if self.reading.unit else self.reading.words
 
 
 @dataclass(frozen=True)

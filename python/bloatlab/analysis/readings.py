@@ -12,11 +12,30 @@ from statistics import fmean
 from typing import Any
 
 from bloatlab.errors import ParameterError, unknown
-from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.criteria import BOTTLENECK, Criterion
 from bloatlab.metrics import definitions
 from bloatlab.store.metrics import SCOPES, SINGLE
 
 COMBINE: dict[str, Callable[[Iterable[float]], float]] = {"mean": fmean, "sum": sum, "min": min, "max": max}
+
+_LARGEST = {"max": "largest ", "min": "smallest "}
+WORDS = {
+    ("probe", "p95_rtt"): "95th percentile of the RTT of {}",
+    ("link", "p95_sojourn"): "95th percentile of the sojourn time at {}",
+    ("link", "mean_sojourn"): "mean sojourn time at {}",
+    ("network", "mean_srtt"): "mean sRTT",
+    ("flow", "mean_srtt_l4"): "mean sRTT of {}",
+    ("flow", "p95_sojourn_l4"): "95th percentile of the sojourn time of {}",
+    ("network", "agg_throughput"): "throughput of all flows",
+    ("flow", "mean_throughput_l4"): "throughput of {}",
+    ("flow", "mean_throughput_l7"): "goodput of {}",
+}
+"""The metrics that sentences and headings name, by scope and metric."""
+
+
+def named(entity: str) -> str:
+    """The name of a flow, link or probe in a sentence; a name that is a noun has an article."""
+    return f"the {entity}" if entity == BOTTLENECK else entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,17 @@ class Reading:
     combine: str
     criterion: Criterion | None = None
     """Criterion of the experiment, if the text names one."""
+
+    @property
+    def words(self) -> str:
+        """What it is, such as `95th percentile of the sojourn time at the bottleneck`; its text if it has no words."""
+        if self.criterion is not None:
+            return self.criterion.title
+        known = WORDS.get((self.scopes[0], self.metric)) if len(self.scopes) == 1 else None
+        if known is None or (self.combine != "mean" and self.combine not in _LARGEST):
+            return self.text
+        whose = self.entity.removesuffix("*") or f"{'any' if self.combine in _LARGEST else 'each'} {self.scopes[0]}"
+        return f"{_LARGEST.get(self.combine, '')}{known.format(named(whose))}"
 
     def of(self, metrics: Mapping[str, Any]) -> float | None:
         """The number from the metrics of a run in the form of `--json`; `None` if the run has no such value."""

@@ -39,6 +39,7 @@ def compare(
     figure: Annotated[Path | None, Parameter(metavar="FILE")] = None,
     all: Flag = False,  # noqa: A002
     json: Flag = False,
+    no_report: Flag = False,
     fail_on_difference: Flag = False,
 ) -> int:
     """Says what differs between two sets of runs, and whether it is more than noise.
@@ -48,7 +49,7 @@ def compare(
 
     Args:
         a: Results directory.
-        b: Second results directory. Without it, give --by.
+        b: Second results directory. A page in it (compare-A.html) shows both beside each other. Without it, give --by.
         by: Two values of a parameter within A to compare, such as queue=fifo,codel. Without values, the only two that
             there are. With engine, a page of A (compare.html) also shows their time series.
         metric: Metric to compare, such as mean_sojourn, link.bottleneck.mean_sojourn or flow.bulk_*.*, where *
@@ -58,13 +59,14 @@ def compare(
         figure: Save the effect sizes as a forest plot: .svg, .png, .pdf, .html or .json.
         all: Also list the metrics that do not differ.
         json: Print one JSON object and nothing else.
+        no_report: Do not make the page.
         fail_on_difference: Exit with code 1 if any metric differs.
     """
     from bloatlab.cli.compare import compare_directories
 
     return compare_directories(
         a, b, by, metric, confidence, correction, figure,
-        everything=all, as_json=json, fail_on_difference=fail_on_difference,
+        everything=all, as_json=json, no_report=no_report, fail_on_difference=fail_on_difference,
     )  # fmt: skip
 
 

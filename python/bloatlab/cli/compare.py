@@ -8,15 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bloatlab.analysis.compare import Comparison, Row, compare, sides, sides_by
+from bloatlab.analysis.compare import Comparison, Row, Side, compare, sides, sides_by
 from bloatlab.analysis.compare_text import advice, counts, sentence, shown
 from bloatlab.analysis.readings import reading
 from bloatlab.cli.console import console, number, say
 from bloatlab.cli.run import command_line, without_page
 from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments, axis
-from bloatlab.errors import BloatlabError, ParameterError
+from bloatlab.errors import BloatlabError, ParameterError, StoreError
 from bloatlab.experiments import CATALOGUE
+from bloatlab.experiments.phrases import plural
+from bloatlab.metrics import for_people
 from bloatlab.statistics.differences import Correction
 from bloatlab.store import Store, canonical
 from bloatlab.store.text import readable
@@ -41,11 +43,13 @@ def compare_directories(
     *,
     everything: bool,
     as_json: bool,
+    no_report: bool,
     fail_on_difference: bool,
 ) -> int:
     """Prints the differences. Returns exit code 1 if `fail_on_difference` is set and a metric differs.
 
-    With `everything`, the table also has the metrics that do not differ.
+    With `everything`, the table also has the metrics that do not differ. Two directories, or two engines, also have a page
+    unless `no_report` is set.
     """
     if (b is None) == (by is None):
         raise ParameterError("compare: give two results directories, or one and --by NAME=A,B")
@@ -60,8 +64,8 @@ def compare_directories(
         sys.stdout.write(json.dumps(found.describe(), allow_nan=False) + "\n")
     else:
         _print(found, everything=everything)
-        if b is None and name == "engine":
-            console().print(_page_line(a, found, everything=everything), soft_wrap=True)
+        if not no_report and (b is not None or name == "engine"):
+            console().print(_page_line(one, other, found, by_engine=b is None, everything=everything), soft_wrap=True)
     if figure is not None:
         path = draw(found, figure)
         if not as_json:
@@ -77,13 +81,19 @@ def _by(text: str) -> tuple[str, list[str]]:
     return name, [readable(canonical(value)) for value in axis(values)]
 
 
-def _page_line(directory: Path, found: Comparison, *, everything: bool) -> str:
-    """Makes the page that compares engines. Returns a line with its path, or with the reason why there is none."""
+def _page_line(one: Side, other: Side, found: Comparison, *, by_engine: bool, everything: bool) -> str:
+    """Makes the page of engines or of two directories. Returns a line with its path, or with the reason why there is none."""
     try:
-        from bloatlab.report.compared import make_compared_page
+        from bloatlab.report.compared import make_compared_page, make_page_of_sides
     except ImportError as error:
         return without_page(error)
-    return f"page: {make_compared_page(Store(directory), found, command_line(), everything=everything)}"
+    if by_engine:
+        return f"page: {make_compared_page(one.store, found, command_line(), everything=everything)}"
+    try:
+        return f"page: {make_page_of_sides(one, other, found, command_line(), everything=everything)}"
+    except StoreError as error:
+        # Results to compare with may be read-only.
+        return f"no page: {error}"
 
 
 def _measures(store: Store) -> dict[str, str]:
@@ -113,8 +123,8 @@ def _print_sides(out: Console, found: Comparison) -> None:
         say(out, one_line(f"{name}: {one} in A, {other} in B"), "  ")
     a, b = found.replications
     how = "paired by seed" if found.paired else "independent"
-    points = f"{found.matched} point{'s' * (found.matched != 1)} in both"
-    say(out, one_line(f"A is {found.a}, B is {found.b}; {points}, at least {a} and {b} replications, {how}"), "  ")
+    set_ups = f"{plural(found.matched, 'set-up')} in both"
+    say(out, one_line(f"A is {found.a}, B is {found.b}; {set_ups}, at least {a} and {b} replications, {how}"), "  ")
     for side, alone in (("A", found.alone_a), ("B", found.alone_b)):
         if alone:
             more = f" and {len(alone) - MOST_ALONE} more" if len(alone) > MOST_ALONE else ""
@@ -137,7 +147,7 @@ def comparison_table(found: Comparison, rows: Sequence[Row], most: int | None) -
     """
     left = 0 if most is None else len(rows) - most
     several = len({row.point for row in found.rows}) > 1
-    columns = [Column("point")] if several else []
+    columns = [Column("set-up")] if several else []
     columns += [
         Column("metric"),
         *(Column(heading, right=True) for heading in ("A", "B", "B - A")),
@@ -158,9 +168,12 @@ def comparison_table(found: Comparison, rows: Sequence[Row], most: int | None) -
     notes = [f"and {left} more with smaller effects: --all shows them"] if left > 0 else []
     table = FittedTable(columns, notes=notes, elsewhere="--json and a wider terminal (COLUMNS=160) show them")
     for row in rows[:most]:
-        cells = [row.point] if several else []
+        cells = [row.said] if several else []
         of = row.difference
-        cells += [row.name, number(of.mean_a), number(of.mean_b), signed(of.difference), row.unit]
+        factor, unit = for_people(row.metric, row.unit)
+        values = (number(factor * of.mean_a), number(factor * of.mean_b), signed(factor * of.difference))
+        # A narrow terminal has no room for the units, but a percentage is not to be read as a share.
+        cells += [row.name if factor == 1 else f"{row.name} (%)", *values, unit]
         table.add(
             *cells, *(_judgement(row, doubtful=doubtful) if found.judged else [_change(of.mean_a, of.difference)])
         )
@@ -171,7 +184,8 @@ def _judgement(row: Row, *, doubtful: bool) -> list[str | Text]:
     from rich.text import Text
 
     of = row.difference
-    interval = f"{signed(of.interval.low)} to {signed(of.interval.high)}" if of.interval else "-"
+    factor, _ = for_people(row.metric, row.unit)
+    interval = f"{signed(factor * of.interval.low)} to {signed(factor * of.interval.high)}" if of.interval else "-"
     effect = "-" if of.effect.value is None else f"{of.effect.value:+.2f}"
     p = "-" if row.p_adjusted is None else ("<0.001" if row.p_adjusted < 0.001 else f"{row.p_adjusted:.3f}")
     word = {True: Text("yes", "bold"), False: Text("no"), None: Text("-")}[row.differs]

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.cli.tables import output_width, paragraph
+from bloatlab.experiments import phrases
 from bloatlab.visible import one_line, visible
 
 if TYPE_CHECKING:
@@ -55,14 +56,8 @@ def complain(text: str) -> None:
 
 
 def number(value: float | None) -> str:
-    """A number with four significant digits, or without decimals from 1000 on."""
-    if value is None or math.isnan(value):
-        return "-"
-    # `z`: what rounds to -0 is 0.
-    if value == 0 or value.is_integer():
-        return f"{value:z.0f}"
-    digits = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:z.{min(digits, 6)}f}"
+    """A number as on the pages: four significant digits, or without decimals from 1,000 on."""
+    return "-" if value is None or math.isnan(value) else phrases.number(value)
 
 
 def counted(number: int, what: str) -> str:

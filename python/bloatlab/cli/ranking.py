@@ -79,7 +79,7 @@ def print_ranking(out: Console, name: str, ranking: Ranking, runs: int, *, every
     """
     if text := front(ranking, number):
         say(out, text)
-    at = f", means over {ranking.points} points" if ranking.points > 1 else ""
+    at = f", means over {ranking.points} set-ups" if ranking.points > 1 else ""
     main = _main(ranking)
     left = list(ranking.criteria) if everything else main
     while left:
@@ -121,10 +121,6 @@ def _fitting(ranking: Ranking, criteria: Sequence[Criterion], width: int) -> lis
     return list(criteria[: max(1, len(criteria) - len(table.left_out(width)))])
 
 
-def _heading(criterion: Criterion) -> str:
-    return f"{criterion.title} ({criterion.unit})" if criterion.unit else criterion.title
-
-
 def _table(ranking: Ranking, criteria: Sequence[Criterion]) -> FittedTable:
     """One row per contender: its position, its score, and its values. The last criteria are left out first."""
     front_names = {row.name for row in ranking.front}
@@ -132,12 +128,12 @@ def _table(ranking: Ranking, criteria: Sequence[Criterion]) -> FittedTable:
     columns = [
         Column("#", right=True),
         Column(ranking.subject),
-        *(Column(_heading(one), right=True, optional=place) for place, one in enumerate(criteria)),
+        *(Column(one.heading, right=True, optional=place) for place, one in enumerate(criteria)),
         Column("score", right=True),
     ]
     table = FittedTable(columns, notes=[note])
     for row in ranking.contenders:
-        values = (number(row.values[criterion.name]) for criterion in criteria)
+        values = (number(criterion.shown(row.values[criterion.name])) for criterion in criteria)
         star = "*" if row.name in front_names else ""
         table.add(f"{star}{row.position}", row.name, *values, f"{row.score:.2f}")
     return table

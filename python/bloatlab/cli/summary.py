@@ -14,7 +14,7 @@ from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.experiments import CATALOGUE
 from bloatlab.experiments.headings import headings
 from bloatlab.experiments.phrases import interval
-from bloatlab.metrics import definitions
+from bloatlab.metrics import definitions, for_people
 from bloatlab.store import canonical
 from bloatlab.store.metrics import SINGLE
 from bloatlab.store.text import readable
@@ -55,9 +55,8 @@ def one_run(name: str, run: PlannedRun, metrics: Mapping[str, Any]) -> FittedTab
         for entity, values in shown.items():
             for metric, value in sorted(values.items(), key=lambda item: places.get((scope, item[0]), len(places))):
                 definition = known.get((scope, metric))
-                table.add(
-                    metric, entity, number(value), definition.unit if definition else run.measures.get(metric, "")
-                )
+                factor, unit = for_people(metric, definition.unit if definition else run.measures.get(metric, ""))
+                table.add(metric, entity, number(factor * value), unit)
         table.end_section()
     return table
 

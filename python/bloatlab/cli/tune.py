@@ -99,7 +99,7 @@ def front_table(problem: Problem, found: Outcome) -> FittedTable:
     notes = ["* recommended"]
     notes += ["- not on the front"] * (len(found.shown) > len(found.front))
     if left := len(found.shown) - len(rows):
-        notes.append(f"the page has {left} more points of the front")
+        notes.append(f"the page has {left} more trials of the front")
     columns = [
         Column("#", right=True),
         Column("queue"),

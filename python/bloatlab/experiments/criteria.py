@@ -28,6 +28,22 @@ class Criterion:
     """Returns the number, or `None` if the run has no such value."""
     minor: bool = False
     """Whether the terminal's table leaves it out, because it has no room for all."""
+    share: bool = False
+    """Whether it is a share of a whole, which people read in percent. Data has it between 0 and 1."""
+
+    @property
+    def shown_unit(self) -> str:
+        """The unit for people."""
+        return "%" if self.share else self.unit
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit for people."""
+        return f"{self.title} ({self.shown_unit})" if self.shown_unit else self.title
+
+    def shown(self, value: float | None) -> float | None:
+        """A value in the unit for people."""
+        return 100 * value if self.share and value is not None else value
 
 
 def plane(criteria: Sequence[Criterion]) -> tuple[Criterion, Criterion] | None:
@@ -133,13 +149,17 @@ def fairness(flows: str = "bulk", *, group: str = "fairness") -> Criterion:
 def loss() -> Criterion:
     """Loss at the bottleneck."""
     read = mean_of("link", BOTTLENECK, "loss_rate")
-    return Criterion("loss", "loss at the bottleneck", "", "lower", "loss", "loss_rate of the bottleneck", read)
+    return Criterion(
+        "loss", "loss at the bottleneck", "", "lower", "loss", "loss_rate of the bottleneck", read, share=True
+    )
 
 
 def utilization(*, group: str = "throughput") -> Criterion:
     """Utilization of the bottleneck, for flows that are not active at the same time."""
     read = mean_of("link", BOTTLENECK, "utilization")
-    return Criterion("utilization", "utilization", "", "higher", group, "utilization of the bottleneck", read)
+    return Criterion(
+        "utilization", "utilization", "", "higher", group, "utilization of the bottleneck", read, share=True
+    )
 
 
 def _of_loss_events(metric: str) -> Callable[[Metrics], float | None]:
@@ -156,7 +176,7 @@ def synchronization() -> Criterion:
     """How many flows lose together (RFC 7928 section 2.4)."""
     read = _of_loss_events("loss_synchronization")
     formula = "loss_synchronization of the bottleneck; 0 where nothing was lost"
-    return Criterion("synchronization", "loss synchronization", "", "lower", "loss", formula, read)
+    return Criterion("synchronization", "loss synchronization", "", "lower", "loss", formula, read, share=True)
 
 
 def loss_bursts() -> Criterion:
@@ -196,7 +216,7 @@ def voip(flows: str = "voip", *, title: str = "VoIP", group: str = "sparse flows
     )  # fmt: skip
     lost = Criterion(
         f"{flows}_loss", f"{title} loss", "", "lower", group,
-        f"mean over {_those(flows)} of loss_rate_l4", mean_of("flow", flows, "loss_rate_l4"),
+        f"mean over {_those(flows)} of loss_rate_l4", mean_of("flow", flows, "loss_rate_l4"), share=True,
     )  # fmt: skip
     return (*delays, jitter, lost)
 

@@ -9,11 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 NONE = "–"
-TINY, HUGE = 1e-5, 1e12
+TINY, HUGE = 1e-4, 1e12
 """From where to where numbers have no exponent."""
-SHORTEST_MS = 0.001
-"""Shortest delay that a sentence states, ms."""
+SMALL = 0.1
+"""Below this, a number has at most three significant digits."""
+FINEST = {"ms": 3, "s": 4, "%": 3, "B": 1, "packets": 3, "segments": 3}
+"""Largest number of decimals of values with these units. Nobody can use a delay with more digits than microseconds."""
+ROUNDING = 1e-12
+"""An interval is a remainder of rounding if it is shorter than this share of the mean."""
 _SIZED = re.compile(r"([\d.]+(?:e[-+]?\d+)?)(p|B|[kMGT]i?B|[kMGT]?bit/s|[mun]?s)\Z")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
 _UNITS = {"p": "packets"}
 # How a value of a parameter is said in a sentence.
 _SAID = {
@@ -22,6 +27,7 @@ _SAID = {
     "rate": "a rate of {}",
     "low_rate": "a low rate of {}",
     "up": "{} on the way back",
+    "upf_rate": "a rate of {} to the base station",
     "rtt": "an RTT of {}",
     "rtt_2": "another RTT of {}",
     "qlen": "a buffer of {}",
@@ -60,7 +66,8 @@ _NOUNS = {
     "scheme": ("scheme", "schemes"),
     "path": ("path", "paths"),
     "channel": ("channel", "channels"),
-    "qlen": ("buffer size", "buffer sizes"),
+    "qlen": ("queue limit", "queue limits"),
+    "limit": ("queue limit", "queue limits"),
     "buffer": ("buffer size", "buffer sizes"),
     "buf": ("buffer size", "buffer sizes"),
     "depth": ("buffer size", "buffer sizes"),
@@ -69,6 +76,7 @@ _NOUNS = {
     "bw": ("rate", "rates"),
     "cap": ("rate", "rates"),
     "up": ("rate of the way back", "rates of the way back"),
+    "upf_rate": ("rate to the base station", "rates to the base station"),
     "rtt": ("RTT", "RTTs"),
     "rtt_2": ("other RTT", "other RTTs"),
     "lambda": ("load", "loads"),
@@ -100,17 +108,72 @@ def number(value: float | None, digits: int = 4) -> str:
     if value == 0:
         return "0"
     size = abs(value)
+    if size < SMALL:
+        digits = min(digits, 3)
     if not TINY <= size < HUGE:
         return f"{value:.{digits - 1}e}"
-    # Remainders from counting in ns are not shown.
-    if abs(value - round(value)) < 1e-9 * size or size >= 10 ** (digits - 1):
+    if _is_whole(value) or size >= 10 ** (digits - 1):
         return f"{value:,.0f}"
-    decimals = max(0, digits - 1 - math.floor(math.log10(size)))
-    return f"{value:,.{decimals}f}"
+    return f"{value:,.{_decimals(size, digits)}f}"
+
+
+def _is_whole(value: float) -> bool:
+    """Whether it is an integer, apart from a remainder of counting in ns."""
+    return abs(value - round(value)) < 1e-9 * abs(value)
+
+
+def _decimals(size: float, digits: int) -> int:
+    """Number of decimals that give this many significant digits."""
+    return max(0, digits - 1 - math.floor(math.log10(size)))
+
+
+def amount(value: float | None, unit: str, digits: int = 4) -> str:
+    """A number of a unit, without the unit. One that is smaller than the finest step of the unit is `<0.001`."""
+    least = FINEST.get(unit)
+    if least is None or not value or not math.isfinite(value) or abs(value) >= 10**-least * 10 ** (digits - 1):
+        return number(value, digits)
+    return _fixed(value, min(least, _decimals(abs(value), min(digits, 3) if abs(value) < SMALL else digits)))
+
+
+def numbers(values: Sequence[float | None], unit: str = "", digits: int = 4) -> list[str]:
+    """The numbers of a column, all with the same number of decimals.
+
+    The largest has `digits` significant digits. It has one more if the smallest needs it for two digits.
+
+    Args:
+        values: The numbers; `None` is written as a dash.
+        unit: Their unit, which may bound the decimals.
+        digits: Number of significant digits of the largest.
+    """
+    there = [value for value in values if value and math.isfinite(value)]
+    largest, smallest = (of((abs(value) for value in there), default=0.0) for of in (max, min))
+    if not TINY <= largest < HUGE and not (unit in FINEST and largest < HUGE):
+        return [number(value, digits) for value in values]
+    if all(map(_is_whole, there)):
+        return [number(value, digits) for value in values]
+    most = _decimals(largest, min(digits, 3) if largest < SMALL else digits)
+    decimals = min(max(most, min(_decimals(smallest, 2), most + 1)), FINEST.get(unit, 12))
+    return [_fixed(value, decimals) for value in values]
+
+
+def _fixed(value: float | None, decimals: int) -> str:
+    """A number with this many decimals; `<0.001` if they do not show it."""
+    if not value or not math.isfinite(value):
+        return number(value)
+    text = f"{value:,.{decimals}f}"
+    if float(text.replace(",", "")):
+        return text
+    return f"{'<' if value > 0 else '>-'}{10**-decimals:.{decimals}f}"
+
+
+def separated(text: str) -> str:
+    """A number that is text with separators between thousands; any other text as it is."""
+    whole, dot, rest = text.partition(".")
+    return f"{int(whole):,}{dot}{rest}" if _NUMBER.match(text) and len(whole) > 3 else text
 
 
 def interval(mean: float, half: float | None, digits: int = 4) -> str:
-    """A mean with the half-width of its interval, such as `31.1 ± 2.5`, or the mean alone if all values are equal.
+    """A mean with the half-width of its interval, such as `31.1 ± 2.5`, or the mean alone if the values differ by rounding only.
 
     The half-width has two significant digits. The mean has no digit after the last one of the half-width, and the half-width
     none after the last one of the mean.
@@ -120,7 +183,7 @@ def interval(mean: float, half: float | None, digits: int = 4) -> str:
         half: The half-width; `None` if it is not known.
         digits: Largest number of significant digits of the mean.
     """
-    if not half:
+    if not half or half <= ROUNDING * abs(mean):
         return number(mean, digits)
     if not math.isfinite(half) or (mean and not TINY <= abs(mean) < HUGE):
         return f"{number(mean, digits)} ± {number(half, 2)}"
@@ -138,10 +201,8 @@ def percent(share: float | None) -> str:
 
 
 def with_unit(value: float | None, unit: str, digits: int = 3) -> str:
-    """A number with its unit. Nobody can use a delay with more digits than ns, so shorter ones are `<0.001 ms`."""
-    if unit == "ms" and 0 < abs(value or 0.0) < SHORTEST_MS:
-        return f"<{SHORTEST_MS} ms"
-    return f"{number(value, digits)} {unit}".rstrip()
+    """A number with its unit, such as `12.3 ms` or `<0.001 ms`."""
+    return f"{amount(value, unit, digits)} {unit}".rstrip()
 
 
 def plural(count: int, noun: str) -> str:
@@ -213,8 +274,25 @@ def _bytes(count: float) -> str:
 
 def said(name: str, given: Any) -> str:
     """A parameter with its value in a sentence, such as `a buffer of 80 packets`."""
+    given = _as_number(given)
     text = f"{100 * given:g} %" if name in _SHARES and isinstance(given, int | float) else value(given)
-    return text if name in _BARE else _SAID.get(name, f"{name.replace('_', ' ')} {{}}").replace("{}", text)
+    if name in _BARE:
+        return text
+    words = _SAID.get(name, f"{name.replace('_', ' ')} {{}}")
+    # One flow, not one flows.
+    return (words.removesuffix("s") if text == "1" and not words.endswith("/s") else words).replace("{}", text)
+
+
+def _as_number(given: Any) -> Any:
+    """The value; a text that is a number, as in tables of a store, as this number."""
+    if not isinstance(given, str) or not _NUMBER.match(given):
+        return given
+    return float(given) if "." in given else int(given)
+
+
+def heading(name: str) -> str:
+    """What a column with values of a parameter is called: in words, if it has some, otherwise by its name."""
+    return _NOUNS[name][0] if name in _NOUNS else name
 
 
 def short(names: Sequence[str]) -> dict[str, str]:

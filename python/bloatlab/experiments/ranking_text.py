@@ -35,7 +35,7 @@ def _weighed(groups: Mapping[str, float]) -> str:
 def first(ranking: Ranking) -> str:
     """Who is first, by what, and which contenders with a better score are not first."""
     best = ranking.contenders[0]
-    at = f" over {ranking.points} points" if ranking.points > 1 else ""
+    at = f" over {ranking.points} set-ups" if ranking.points > 1 else ""
     said = (
         f"{best.name} is first of {len(ranking.contenders)} {weighed(ranking)}. Its mean rank is "
         f"{best.score:.2f}{at}, where 1 means best in everything."
@@ -62,7 +62,8 @@ def front(ranking: Ranking, number: Format) -> str:
 
 def _values(ranking: Ranking, row: Contender, number: Format) -> str:
     return ", ".join(
-        f"{number(row.values[criterion.name])} {criterion.unit}".rstrip() for criterion in ranking.plane or ()
+        f"{number(criterion.shown(row.values[criterion.name]))} {criterion.shown_unit}".rstrip()
+        for criterion in ranking.plane or ()
     )
 
 

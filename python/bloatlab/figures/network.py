@@ -275,8 +275,9 @@ def across_note(tables: Tables, said: str) -> str:
     if not found.others:
         return ""
     mine, others = found.groups.flows, found.others
+    link = "the bottleneck" if found.path.link == "bottleneck" else f"the bottleneck `{found.path.link}`"
     return (
-        f"{said} the {mine} flow{'s' if mine > 1 else ''} whose data crosses the bottleneck, {found.path.link}. "
+        f"{said} the {mine} flow{'s' if mine > 1 else ''} whose data crosses {link}. "
         f"{others} flow{'s do' if others > 1 else ' does'} not cross it."
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +125,15 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     return tables | of_ranking(of_store(store, experiment)) | of_series(store, experiment, tables["runs"])
 
 
+ENGINE_SERIES = "engine_series"
+SERIES_COLUMNS = {
+    "engine": pl.String,
+    "run_id": pl.String,
+    "quantity": pl.String,
+    "entity": pl.String,
+    "time_s": pl.Float64,
+    "value": pl.Float64,
+}
 ENGINE_RUNS = 5
 """Largest number of runs of an engine that are drawn."""
 _QUANTITIES = {"throughput": "throughput_mbps", "cwnd": "cwnd", "srtt": "srtt_ms"}
@@ -165,15 +174,46 @@ def of_sides(store: Store, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     engines = sorted(there["engine"].unique(maintain_order=True).to_list(), key=lambda name: name != DEFAULT)
     order = there.sort(pl.col("engine").replace_strict(engines, range(len(engines))), maintain_order=True)
     taken = order.group_by("engine", maintain_order=True).head(ENGINE_RUNS).select("engine", "run_id")
+    return {ENGINE_SERIES: _series(store, taken)}
+
+
+def of_sides(sides: Sequence[tuple[str, Store, Sequence[str]]]) -> dict[str, pl.DataFrame]:
+    """As `of_engines`, for runs of one point in several stores: the name of each in the place of the engine.
+
+    Args:
+        sides: The name, the store, and the runs whose series are kept. At most `ENGINE_RUNS` of them are taken.
+    """
+    taken = [
+        (store, pl.DataFrame({"engine": [name] * len(runs[:ENGINE_RUNS]), "run_id": list(runs[:ENGINE_RUNS])}))
+        for name, store, runs in sides
+        if runs
+    ]
+    return {ENGINE_SERIES: pl.concat([_series(store, of) for store, of in taken])} if taken else {}
+
+
+def _series(store: Store, taken: pl.DataFrame) -> pl.DataFrame:
+    """The series of these runs.
+
+    Args:
+        store: Their store.
+        taken: `engine`, `run_id`.
+    """
     ids = taken["run_id"].to_list()
     flows, links, probes = (store.table(name, ids) for name in ("flow_series", "link_series", "probe_series"))
-    (link,) = network.queueing_links({"link_series": links}, 1) or [""]
-    parts = [_quantity(links.filter(pl.col("link").cast(pl.String) == link), "queue_delay", "link", "sojourn_ms")]
-    parts += [_quantity(flows, quantity, "flow", column) for quantity, column in _QUANTITIES.items()]
-    # A store without a probe has no such table.
-    parts += [_quantity(probes, "rtt", "probe", "rtt_ms")] if not probes.is_empty() else []
-    series = taken.join(pl.concat(parts), on="run_id", how="inner", maintain_order="left_right")
-    return {"engine_series": series}
+    parts = []
+    # Runs without a probe, and measurements without a queue, have no such table.
+    if not links.is_empty():
+        (link,) = network.queueing_links({"link_series": links}, 1) or [""]
+        parts.append(
+            _quantity(links.filter(pl.col("link").cast(pl.String) == link), "queue_delay", "link", "sojourn_ms")
+        )
+    if not flows.is_empty():
+        parts += [_quantity(flows, quantity, "flow", column) for quantity, column in _QUANTITIES.items()]
+    if not probes.is_empty():
+        parts.append(_quantity(probes, "rtt", "probe", "rtt_ms"))
+    if not parts:
+        return pl.DataFrame(schema=SERIES_COLUMNS)
+    return taken.join(pl.concat(parts), on="run_id", how="inner", maintain_order="left_right")
 
 
 def _with_series(runs: pl.DataFrame) -> pl.DataFrame:
@@ -262,11 +302,11 @@ def _rows(ranking: Ranking) -> pl.DataFrame:
             "score": row.score,
             "criterion": criterion.name,
             "title": criterion.title,
-            "unit": criterion.unit,
+            "unit": criterion.shown_unit,
             "better": criterion.better,
-            "value": row.values[criterion.name],
-            "low": row.low[criterion.name],
-            "high": row.high[criterion.name],
+            "value": criterion.shown(row.values[criterion.name]),
+            "low": criterion.shown(row.low[criterion.name]),
+            "high": criterion.shown(row.high[criterion.name]),
             "rank": row.ranks.get(criterion.name),
         }
         for row in ranking.contenders

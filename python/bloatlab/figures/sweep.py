@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from bloatlab.analysis import order
+from bloatlab.experiments import phrases
 from bloatlab.figures import network, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.once import once
@@ -36,8 +37,8 @@ class Axis:
 
     @property
     def title(self) -> str:
-        """The name with its unit."""
-        return f"{self.name} ({self.unit})" if self.unit else self.name
+        """What it is, with the unit."""
+        return f"{phrases.heading(self.name)} ({self.unit})" if self.unit else phrases.heading(self.name)
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,11 @@ class Sweep:
     def value(self, row: Mapping[str, Any], name: str) -> str:
         """A varied parameter of a row of `frame`, as a reader sees it."""
         return "default" if row[name] is None else str(row[name])
+
+    @property
+    def legend(self) -> str | None:
+        """What the colours mean."""
+        return None if self.coloured_by is None else phrases.heading(self.coloured_by)
 
     @property
     def series(self) -> list[str]:

@@ -24,6 +24,18 @@ class Definition:
     """`higher`, `lower` or `none`."""
 
 
+SHARES = frozenset({
+    "capacity_share", "cpu_steal", "goodput_share", "link_cpu", "loss_rate", "loss_rate_l4", "loss_synchronization",
+    "mean_utilization_bdp_l4", "mean_utilization_bdp_measured_l4", "mean_utilization_bw_l4", "utilization",
+})  # fmt: skip
+"""Metrics that are shares of a whole. Tables for people show them in percent, data has them between 0 and 1."""
+
+
+def for_people(metric: str, unit: str) -> tuple[float, str]:
+    """The factor and the unit with which tables for people show a metric."""
+    return (100.0, "%") if metric in SHARES and not unit else (1.0, unit)
+
+
 @cache
 def definitions() -> dict[tuple[str, str], Definition]:
     """Definition of each (scope, name)."""

@@ -1,18 +1,24 @@
-"""The page that compares two engines: their metrics, and their time series over each other."""
+"""The page that compares two engines or two results directories: metrics, and time series over each other."""
 
 from __future__ import annotations
 
+import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from bloatlab.analysis.compare import Comparison, Row
+from bloatlab.analysis.compare import Comparison, Row, Side, match
 from bloatlab.analysis.compare_text import advice, counts, sentence, shown
+from bloatlab.analysis.points import varying
+from bloatlab.experiments import phrases
+from bloatlab.metrics import for_people
 from bloatlab.report import text
 from bloatlab.report.current import COMPARED
 from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
-from bloatlab.report.model import PlainTable
+from bloatlab.report.model import Drawn, PlainTable
 from bloatlab.report.opening import openings
 from bloatlab.report.page import NAME, draw_figure, render, write
 from bloatlab.store import Store
@@ -21,6 +27,11 @@ from bloatlab.store.text import readable
 MOST_POINTS = 4
 """Largest number of points whose time series are drawn."""
 MOST_METRICS = 100
+TITLE = "Both over time"
+CAPTION = (
+    "The runs of both directories: queueing delay at the bottleneck, throughput, window and sRTT of each flow, and RTT of "
+    "each probe. Thin lines are single runs, thick lines their mean."
+)
 
 
 def make_compared_page(store: Store, found: Comparison, command: str, *, everything: bool = False) -> Path:
@@ -38,9 +49,9 @@ def make_compared_page(store: Store, found: Comparison, command: str, *, everyth
     Raises:
         StoreError: The page cannot be written.
     """
-    drawings = Drawings()
     from bloatlab.figures import find, source
 
+    drawings = Drawings()
     runs = store.runs().filter(pl.col("engine").is_in([found.a, found.b]))
     points = source.points_of_engines(runs)
     figure = find("engine_series")
@@ -52,7 +63,68 @@ def make_compared_page(store: Store, found: Comparison, command: str, *, everyth
         if figure.applicable(tables):
             picture = draw_figure(drawings, figure, tables, f"p{place}-")
             drawn.append((_label(store, point, points), picture, lab.links.get(run_id, "")))
-    page = render(
+    left = max(0, len(points) - MOST_POINTS)
+    page = _page(found, drawings, drawn, store, command, left=left, lab_note=lab.note, everything=everything)
+    return write(store.directory / COMPARED, page)
+
+
+def make_page_of_sides(a: Side, b: Side, found: Comparison, command: str, *, everything: bool = False) -> Path:
+    """Writes the page that compares two results directories into the second one.
+
+    Args:
+        a: The reference.
+        b: The side that is compared with it.
+        found: The comparison of both.
+        command: The command that repeats it.
+        everything: Whether the table also has the metrics that do not differ.
+
+    Returns:
+        The path of the page. Its name has the name of the first directory, so that each comparison has its own page.
+
+    Raises:
+        StoreError: The page cannot be written.
+    """
+    from bloatlab.figures import find, source
+
+    drawings = Drawings()
+    figure = find("engine_series")
+    pairs, apart = match(a, b)
+    within = varying({point: a.parameters[point] for point in pairs})
+    drawn = []
+    for place, (point, partner) in enumerate(list(pairs.items())[:MOST_POINTS]):
+        tables = source.of_sides([(of.name, of.store, _with_series(of, at)) for of, at in ((a, point), (b, partner))])
+        if tables and figure.applicable(tables):
+            picture = replace(draw_figure(drawings, figure, tables, f"p{place}-"), title=TITLE, caption=CAPTION)
+            given = {name: json.loads(a.parameters[point][name]) for name in within if name not in apart}
+            drawn.append((phrases.together(given), picture, ""))
+    left = max(0, len(pairs) - MOST_POINTS)
+    page = _page(found, drawings, drawn, b.store, command, left=left, lab_note="", everything=everything)
+    return write(b.store.directory / name_of_page(a.store), page)
+
+
+def name_of_page(a: Store) -> str:
+    """The name of the page that compares a results directory with `a`."""
+    name = re.sub(r"[^a-z0-9_-]+", "-", a.directory.resolve().name.lower()).strip("-")
+    return f"compare-{name or 'a'}.html"
+
+
+def _with_series(side: Side, point: int) -> list[str]:
+    """The runs of a point whose series are kept."""
+    return [run for run in side.runs.filter(point=point)["run_id"].to_list() if side.store.has_tables(run)]
+
+
+def _page(
+    found: Comparison,
+    drawings: Drawings,
+    drawn: list[tuple[str, Drawn, str]],
+    store: Store,
+    command: str,
+    *,
+    left: int,
+    lab_note: str,
+    everything: bool,
+) -> str:
+    return render(
         "compare.html",
         drawings,
         title=f"{found.a} and {found.b}",
@@ -60,13 +132,12 @@ def make_compared_page(store: Store, found: Comparison, command: str, *, everyth
         command=command,
         report=NAME if (store.directory / NAME).is_file() else "",
         drawn=drawn,
-        lab_note=lab.note,
-        left=max(0, len(points) - MOST_POINTS),
+        lab_note=lab_note,
+        left=left,
         metrics=metrics_table(found, everything=everything),
         suspect=suspect_table(found),
         notes=notes(found),
     )
-    return write(store.directory / COMPARED, page)
 
 
 def _first_run(runs: pl.DataFrame, point: int) -> str:
@@ -80,17 +151,16 @@ def _label(store: Store, point: int, points: list[int]) -> str:
         return ""
     runs = store.runs().filter(point=point).head(1).select("run_id")
     of = store.parameters().join(runs, on="run_id", how="semi").filter(pl.col("name") != "engine")
-    return ", ".join(
-        f"{name} = {'default' if value == 'null' else readable(value)}"
-        for name, value in of.select("name", "value").iter_rows()
-    )
+    given = {name: json.loads(value) for name, value in of.select("name", "value").iter_rows()}
+    words = phrases.short(list(given))
+    return phrases.together({words[name]: value for name, value in given.items()})
 
 
 def metrics_table(found: Comparison, *, everything: bool) -> PlainTable:
     """A table with one row per metric and point that differs, or with all, the largest effect first."""
     several = found.matched > 1
     rows = shown(found, everything=everything)
-    columns = ["metric", *(["point"] if several else []), found.a, found.b, "difference", "unit", "change"]
+    columns = ["metric", *(["set-up"] if several else []), found.a, found.b, "difference", "unit", "change"]
     columns += [f"{100 * found.confidence:g} % interval", "p adjusted"] if found.judged else []
     doubtful = found.judged and len({row.differs for row in rows}) > 1
     columns += ["beyond noise"] * doubtful
@@ -109,13 +179,17 @@ def metrics_table(found: Comparison, *, everything: bool) -> PlainTable:
 
 def _cells(row: Row, *, several: bool, judged: bool, doubtful: bool) -> list[Cell]:
     of = row.difference
-    numbers = [Cell(text.number(value), value) for value in (of.mean_a, of.mean_b, of.difference)]
+    factor, unit = for_people(row.metric, row.unit)
+    values = [factor * value for value in (of.mean_a, of.mean_b, of.difference)]
+    numbers = [Cell(shown, value) for shown, value in zip(text.numbers(values, unit), values, strict=True)]
     change = of.difference / abs(of.mean_a) if of.mean_a else None
-    cells = [Cell(row.name, row.name), *([Cell(row.point)] if several else []), *numbers, Cell(row.unit)]
+    cells = [Cell(row.name, row.name), *([Cell(row.said)] if several else []), *numbers, Cell(unit)]
     cells.append(Cell(text.percent(change), change))
     if not judged:
         return cells
-    interval = f"{text.number(of.interval.low)} to {text.number(of.interval.high)}" if of.interval else text.NONE
+    interval = text.NONE
+    if of.interval:
+        interval = " to ".join(text.numbers([factor * of.interval.low, factor * of.interval.high], unit))
     verdict = {True: "yes", False: "no", None: text.NONE}[row.differs]
     cells += [Cell(interval), Cell(text.number(row.p_adjusted, 2), row.p_adjusted)]
     return [*cells, Cell(verdict)] if doubtful else cells
@@ -134,10 +208,11 @@ def notes(found: Comparison) -> list[tuple[str, str]]:
     """Facts about the comparison."""
     a, b = found.replications
     versions = found.compared.get("engine_version", ("", ""))
+    sides = {found.a: versions[0], found.b: versions[1]} if any(versions) else {}
     return [
-        (found.a, readable(versions[0])),
-        (found.b, readable(versions[1])),
-        ("points", str(found.matched)),
+        *((name, readable(version)) for name, version in sides.items()),
+        *((name, f"{one} and {other}") for name, (one, other) in found.compared.items() if name != "engine_version"),
+        ("set-ups", str(found.matched)),
         ("replications", f"at least {a} and {b}, {'paired by seed' if found.paired else 'independent'}"),
         ("correction", found.correction.title()),
     ]

@@ -1,11 +1,12 @@
 """Tables of metrics, with one row per metric and one column per flow, link or probe."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import polars as pl
 
+from bloatlab.metrics import for_people
 from bloatlab.report import text
 
 # With more columns, a table shows the distribution over the entities instead.
@@ -105,12 +106,13 @@ def _table(scope: str, metrics: pl.DataFrame, definitions: Definitions, prefix: 
     for name in sorted(by_metric, key=lambda name: (order.get(name, len(definitions)), name)):
         values, definition = by_metric[name], definitions.get((scope, name))
         better = definition.better if definition else "none"
+        factor, unit = for_people(name, units[name] or (definition.unit if definition else ""))
+        scaled = [None if (value := values.get(entity)) is None else factor * value for entity in entities]
         cells = (
-            spread(pl.Series(list(values.values())))
+            spread(pl.Series(scaled), unit)
             if pooled
-            else best([values.get(entity) for entity in entities], better)
+            else best(scaled, better, [text.amount(value, unit) for value in scaled])
         )
-        unit = units[name] or (definition.unit if definition else "")
         meaning = f"{definition.formula} ({definition.source})" if definition else ""
         anchor = f"{prefix}{scope}-{name}" if definition else ""
         rows.append(Row(name, unit, meaning, anchor, cells))
@@ -120,13 +122,13 @@ def _table(scope: str, metrics: pl.DataFrame, definitions: Definitions, prefix: 
     return MetricTable(scope, TITLES[scope], ["value"] if scope == "network" else entities, rows)
 
 
-def spread(values: pl.Series) -> list[Cell]:
+def spread(values: pl.Series, unit: str) -> list[Cell]:
     """Lowest, median, mean and highest."""
     numbers = [values.min(), values.median(), values.mean(), values.max()]
-    return [Cell(text.number(float(value) if isinstance(value, int | float) else None)) for value in numbers]
+    return [Cell(text.amount(float(value) if isinstance(value, int | float) else None, unit)) for value in numbers]
 
 
-def best(values: list[float | None], better: str, most: int | None = None) -> list[Cell]:
+def best(values: Sequence[float | None], better: str, texts: Sequence[str], most: int | None = None) -> list[Cell]:
     """Cells of compared values, with the best marked.
 
     No value is marked if there is only one, or if more than half share the best.
@@ -134,12 +136,14 @@ def best(values: list[float | None], better: str, most: int | None = None) -> li
     Args:
         values: The compared values.
         better: Whether `higher` or `lower` is better. With any other text, none is marked.
+        texts: The values as text.
         most: Number of values to return, from the first. All if absent.
     """
     present = [value for value in values if value is not None]
     ranked = sorted(present, reverse=better == "higher") if better in {"higher", "lower"} else []
     winner = ranked[0] if len(ranked) > 1 and 2 * ranked.count(ranked[0]) <= len(ranked) else None
-    return [Cell(text.number(value), value, value is not None and value == winner) for value in values[:most]]
+    pairs = zip(values[:most], texts[:most], strict=True)
+    return [Cell(shown, value, value is not None and value == winner) for value, shown in pairs]
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -155,3 +159,8 @@ def natural(name: str) -> list[tuple[int, int, str]]:
             digits = ""
         pieces.append((1, 0, letter))
     return pieces
+
+
+def unit_of(title: str) -> str:
+    """The unit in a heading such as `delay (ms)`; empty if there is none."""
+    return title.removesuffix(")").rpartition(" (")[2] if title.endswith(")") else ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bloatlab import language
+from bloatlab.experiments import phrases
 from bloatlab.experiments.headings import headings
 from bloatlab.report import metric_tables, text, verdict
-from bloatlab.report.metric_tables import Cell, MetricTable
+from bloatlab.report.metric_tables import Cell, MetricTable, unit_of
 from bloatlab.report.verdict import Verdict
 from bloatlab.store.text import readable
 
@@ -180,7 +180,7 @@ def _of_finding(finding: Finding) -> PlainTable:
     ]
     return PlainTable(
         list(finding.columns[first:]),
-        [[Cell(value) for value in row[first:]] for row in finding.rows],
+        [[Cell(text.separated(value)) for value in row[first:]] for row in finding.rows],
         finding.title,
         note=" ".join(filter(None, [finding.note, *same])),
     )
@@ -320,7 +320,7 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
     names = list(swept.parameters)
     places = {axis.name: dict(zip(axis.values, axis.numbers, strict=False)) for axis in swept.axes}
     seeds = frame["seed"].n_unique() > 1
-    columns = ["run", *names, *(["seed"] if seeds else [])]
+    columns = ["run", *map(phrases.heading, names), *(["seed"] if seeds else [])]
     rows = [
         [
             Cell(str(row["run_id"])[:10], link=anchors.get(row["run_id"], "")),
@@ -335,7 +335,8 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
     for column, (title, better) in of.items():
         columns.append(title)
         # The best is that of all runs, including those that the table leaves out.
-        cells = metric_tables.best(frame[column].to_list(), better, shown.height)
+        values = frame[column].to_list()
+        cells = metric_tables.best(values, better, text.numbers(values, unit_of(title)), shown.height)
         for row, cell in zip(rows, cells, strict=True):
             row.append(cell)
     if queues:
@@ -346,59 +347,3 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
     notes = [f"{left} more runs are not shown; `bloatlab export DIR --csv` writes all."] if left else []
     notes += [TERMS[name] for name in of if name in TERMS] + ([verdict.MEANING] if queues else [])
     return PlainTable(columns, rows, "Runs", sortable=True, note=" ".join(notes))
-
-
-_UNITS = {
-    "start_s": "start (s)",
-    "stop_s": "stop (s)",
-    "base_rtt_ms": "base RTT (ms)",
-    "mss": "MSS (bytes)",
-    "cca": "congestion control",
-    "rate_mbps": "rate (Mbit/s)",
-    "delay_ms": "delay (ms)",
-    "interval_ms": "interval (ms)",
-    "size": "size (bytes)",
-    "limit_packets": "limit (packets)",
-}
-MOST_ENTITIES = 25
-
-
-def entities(tables: dict[str, pl.DataFrame]) -> list[PlainTable]:
-    """The tables of flows, links and probes."""
-    found = []
-    for name in ("flows", "links", "probes"):
-        frame = tables.get(name)
-        if frame is None or frame.is_empty():
-            continue
-        frame = frame.select(column for column in frame.columns if frame[column].null_count() < frame.height)
-        shown = frame.head(MOST_ENTITIES)
-        rows = [[Cell(_entry(value)) for value in row] for row in shown.iter_rows()]
-        left = frame.height - shown.height
-        note = f"and {left} more {name}." if left else ""
-        columns = [_UNITS.get(column, column.replace("_", " ")) for column in frame.columns]
-        found.append(PlainTable(columns, rows, name.capitalize(), note=note))
-    return found
-
-
-def _entry(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float):
-        return text.number(value)
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return str(value or text.NONE)
-
-
-def on_linux(scenario: Mapping[str, Any]) -> list[PlainTable]:
-    """The tc commands for the queues of a run, or the reason why Linux cannot have them."""
-    rows = []
-    planned = language.stored_plan(scenario)
-    queues = list(planned.queues.values()) if planned else []
-    for link in queues[:MOST_ENTITIES]:
-        try:
-            commands = "; ".join(language.tc(json.dumps(link.queue), "eth0"))
-        except language.ScenarioError as error:
-            commands = str(error)
-        rows.append([Cell(link.name), Cell(commands)])
-    return [PlainTable(["link", "command"], rows, "The queues on Linux")] if rows else []

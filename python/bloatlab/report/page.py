@@ -23,8 +23,20 @@ from bloatlab.figures.once import SharedTables
 from bloatlab.figures.policy import policy
 from bloatlab.judges import MEANINGS
 from bloatlab.metrics import every_definition
-from bloatlab.report import answers, current, metric_tables, model, ranked_verdict, ranked_view, site, text, verdict
+from bloatlab.report import (
+    answers,
+    current,
+    entity_tables,
+    metric_tables,
+    model,
+    ranked_verdict,
+    ranked_view,
+    site,
+    text,
+    verdict,
+)
 from bloatlab.report.beside import beside, shared
+from bloatlab.report.commands import repeating
 from bloatlab.report.drawing import Drawings
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
@@ -46,7 +58,6 @@ ENGINES = "engine_series"
 """The figure that every experiment has if several engines ran it."""
 ONE_POINT = "delay_throughput"
 """Of a single run this figure is one point, which the verdict says in words."""
-MOST_COMMANDS = 6
 
 
 def make_report(directory: Path | str, weights: Weights = EQUAL) -> Path:
@@ -121,7 +132,15 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
     figures = _figures(drawings, source.of_overall(ranking), "o-", of_runs=True)
     done = dict(tables["runs"].filter(status="done")["experiment"].value_counts().iter_rows())
     pages = site.pages(suite, {name: (done.get(name, 0), ranked[name]) for name in names})
-    whole = site.index(suite, pages, ranking, answer, figures, _commands(store.invocations()), _facts(tables["runs"]))
+    whole = site.index(
+        suite,
+        pages,
+        ranking,
+        answer,
+        figures,
+        repeating(store.invocations()["command"].to_list()),
+        _facts(tables["runs"]),
+    )
     return write(store.directory / site.INDEX, render("site.html", drawings, site=whole))
 
 
@@ -141,7 +160,7 @@ def make_members(directory: Path | str, names: Iterable[str], weights: Weights) 
 def _members(
     store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, ranked: Mapping[str, Ranked | None]
 ) -> None:
-    commands = _commands(store.invocations())
+    commands = repeating(store.invocations()["command"].to_list())
     for name, ranking in ranked.items():
         drawings = Drawings()
         view = replace(_experiment(store, drawings, tables, name, "e1", ranking), commands=commands)
@@ -156,11 +175,6 @@ def _members(
             suite=suite.name,
         )
         write(store.directory / site.page_of(name), page)
-
-
-def _commands(invocations: pl.DataFrame) -> list[str]:
-    """The last of the commands that made the runs, each once."""
-    return invocations["command"].unique(maintain_order=True).to_list()[-MOST_COMMANDS:]
 
 
 def _experiment(
@@ -211,7 +225,7 @@ def _experiment(
         engines=_other_engines(mine, own["metrics"]),
         verdict=judged,
         answer=answers.of_store(store, name),
-        commands=_commands(store.invocations().filter(pl.col("experiment") == name)),
+        commands=repeating(store.invocations().filter(pl.col("experiment") == name)["command"].to_list()),
         lab="" if several else lab.links.get("".join(listed), ""),
         lab_note=lab.note,
         parameters=model.parameters(own["parameters"], swept, known),
@@ -296,7 +310,7 @@ def _run(
         lab=lab.links.get(run_id, ""),
         verdict=verdict.of_run(tables, metrics, scores.evidence),
         scores=scores,
-        tables=[*model.entities(tables), *model.on_linux(result.scenario)],
+        tables=[*entity_tables.entities(tables), *entity_tables.on_linux(result.scenario)],
         metrics=metric_tables.tables(metrics, every_definition()),
         figures=_figures(drawings, tables, f"{anchor}-", of_runs=False, only=only),
     )
@@ -364,7 +378,7 @@ def _not_measured(runs: pl.DataFrame) -> model.PlainTable | None:
             Cell(str(row["seed"])),
             Cell(row["reason"] or "no reason given"),
         ]
-        for row in failed.head(model.MOST_ENTITIES).iter_rows(named=True)
+        for row in failed.head(entity_tables.MOST_ENTITIES).iter_rows(named=True)
     ]
     left = failed.height - len(rows)
     title = {"failed": "Failed runs", "suspect": "Suspect runs"}

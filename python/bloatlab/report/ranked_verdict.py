@@ -15,8 +15,8 @@ def of_ranking(ranking: Ranking) -> Verdict:
     numbers = [("contenders", str(len(ranking.contenders)))]
     fairness = [criterion for criterion in ranking.criteria if criterion.group == "fairness"][:1]
     for criterion in (*(ranking.plane or ()), *fairness):
-        if (value := best.values[criterion.name]) is not None:
-            numbers.append((f"{criterion.title}, {best.name}", text.with_unit(value, criterion.unit)))
+        if (value := criterion.shown(best.values[criterion.name])) is not None:
+            numbers.append((f"{criterion.title}, {best.name}", text.with_unit(value, criterion.shown_unit)))
     return Verdict(
         "", " ".join(filter(None, [front(ranking, text.number), first(ranking), *_caveats(ranking)])), numbers
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from bloatlab.experiments.ranking import MEANING, Ranking
+from bloatlab.experiments.criteria import Criterion
+from bloatlab.experiments.ranking import MEANING, Contender, Ranking
 from bloatlab.experiments.ranking_text import weighed
 from bloatlab.report import metric_tables, text
 from bloatlab.report.metric_tables import Cell
@@ -18,21 +20,16 @@ def ranking_view(ranking: Ranking) -> RankingView:
         [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
         for row in ranking.contenders
     ]
-    by_group = [metric_tables.best([row.groups.get(group) for row in ranking.contenders], "lower") for group in groups]
-    scores = [
-        [*cells, *(replace(of[index], text=_place(of[index].sort)) for of in by_group)]
-        for index, cells in enumerate(head)
-    ]
-    over = f" Ranks and values are means over {ranking.points} points." if ranking.points > 1 else ""
+    by_group = [_ranks([row.groups.get(group) for row in ranking.contenders]) for group in groups]
+    scores = [[*cells, *(of[index] for of in by_group)] for index, cells in enumerate(head)]
+    over = f" Ranks and values are means over {ranking.points} set-ups." if ranking.points > 1 else ""
     values: list[list[Cell]] = [[cells[1]] for cells in head]
     for criterion in ranking.criteria:
-        found = metric_tables.best([row.values[criterion.name] for row in ranking.contenders], criterion.better)
+        found = _values(criterion, ranking.contenders)
         for cells, row, cell in zip(values, ranking.contenders, found, strict=True):
             place = row.ranks.get(criterion.name)
             cells.append(cell if place is None else replace(cell, text=f"{cell.text} ({_place(place)})"))
-    titles = [
-        f"{criterion.title} ({criterion.unit})" if criterion.unit else criterion.title for criterion in ranking.criteria
-    ]
+    titles = [criterion.heading for criterion in ranking.criteria]
     meanings = [
         [Cell(criterion.title), Cell(criterion.group), Cell(criterion.better), Cell(criterion.formula)]
         for criterion in ranking.criteria
@@ -63,10 +60,9 @@ def front_table(ranking: Ranking) -> PlainTable | None:
     contenders = [*ranking.front, *(row for row in ranking.contenders if row.name not in kept)]
     rows = [[Cell(row.name, row.name), Cell("yes" if row.name in kept else "no")] for row in contenders]
     for criterion in shown:
-        column = metric_tables.best([row.values[criterion.name] for row in contenders], criterion.better)
-        for cells, cell in zip(rows, column, strict=True):
+        for cells, cell in zip(rows, _values(criterion, contenders), strict=True):
             cells.append(cell)
-    titles = [f"{one.title} ({one.unit})" if one.unit else one.title for one in shown]
+    titles = [one.heading for one in shown]
     delay, throughput = ranking.plane
     return PlainTable(
         [ranking.subject, "Pareto front", *titles], rows, "Pareto front", sortable=True,
@@ -74,5 +70,16 @@ def front_table(ranking: Ranking) -> PlainTable | None:
     )  # fmt: skip
 
 
-def _place(rank: float | str | None) -> str:
-    return f"{rank:.3g}" if isinstance(rank, int | float) else text.NONE
+def _values(criterion: Criterion, rows: Sequence[Contender]) -> list[Cell]:
+    """A column with the values of a criterion."""
+    values = [criterion.shown(row.values[criterion.name]) for row in rows]
+    return metric_tables.best(values, criterion.better, text.numbers(values, criterion.shown_unit))
+
+
+def _ranks(ranks: list[float | None]) -> list[Cell]:
+    """A column with mean ranks."""
+    return metric_tables.best(ranks, "lower", [_place(rank) for rank in ranks])
+
+
+def _place(rank: float | None) -> str:
+    return text.NONE if rank is None else f"{rank:.3g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from bloatlab.analysis.aggregate import over
+from bloatlab.experiments import phrases
 from bloatlab.figures.sweep import Sweep
 from bloatlab.report import text
 from bloatlab.report.metric_tables import Cell
@@ -47,9 +48,15 @@ def points_table(swept: Sweep, columns: Columns) -> PlainTable | None:
         cells += [_cell(found.get((head["place"], column)), best[column]) for column in columns]
         rows.append(cells)
     left = heads.height - len(rows)
-    more = f" {left} more points are not shown; `bloatlab export DIR --csv --summary` writes all." if left else ""
-    titles = [title for title, _ in columns.values()]
-    return PlainTable([*names, "runs", *titles], rows, "Means over replications", sortable=True, note=NOTE + more)
+    more = f" {left} more rows are not shown; `bloatlab export DIR --csv --summary` writes all." if left else ""
+    titles = [*map(phrases.heading, names), "runs", *(title for title, _ in columns.values())]
+    return PlainTable(
+        titles,
+        rows,
+        "Means over replications",
+        sortable=True,
+        note=NOTE + more,
+    )
 
 
 def _best(means: list[float], better: str) -> float | None:

@@ -1,5 +1,5 @@
 """Numbers as text. The experiments write their sentences with the same functions."""
 
-from bloatlab.experiments.phrases import NONE, interval, number, percent, plural, with_unit
+from bloatlab.experiments.phrases import NONE, amount, interval, number, numbers, percent, plural, separated, with_unit
 
-__all__ = ["NONE", "interval", "number", "percent", "plural", "with_unit"]
+__all__ = ["NONE", "amount", "interval", "number", "numbers", "percent", "plural", "separated", "with_unit"]

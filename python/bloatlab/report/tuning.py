@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from bloatlab.analysis.advice import advice
-from bloatlab.analysis.front import Found, front
+from bloatlab.analysis.front import Found, Objective, front
 from bloatlab.analysis.knobs import tc_of
 from bloatlab.analysis.tune import Outcome, Problem
 from bloatlab.report import text
@@ -50,11 +50,18 @@ def tables_of(problem: Problem, found: Outcome) -> dict[str, pl.DataFrame]:
     return {"trials": pl.DataFrame(rows, schema={"kind": pl.String, **numbers}), "objectives": pl.DataFrame(objectives)}
 
 
-def value(of: Found, place: int) -> str:
-    """The worst value, then the mean of the replications with the half-width of its interval."""
-    half = of.half_widths[place]
-    mean = f" (mean {text.interval(of.means[place], half)})" if half is not None else ""
-    return text.number(of.values[place]) + mean
+def values(objective: Objective, place: int, trials: Sequence[Found]) -> list[Cell]:
+    """A column: the worst value, then the mean of the replications with the half-width of its interval.
+
+    Replications that differ by rounding only have no mean of their own.
+    """
+    worst = [of.values[place] for of in trials]
+    cells = []
+    for of, shown in zip(trials, text.numbers(worst, objective.reading.unit), strict=True):
+        mean = text.interval(of.means[place], of.half_widths[place])
+        noisy = "±" in mean
+        cells.append(Cell(f"{shown} (mean {mean})" if noisy else shown, of.values[place]))
+    return cells
 
 
 def make_tuning_page(
@@ -106,12 +113,13 @@ def sentence(problem: Problem, found: Outcome) -> str:
 
 
 def front_table(problem: Problem, found: Outcome) -> PlainTable:
-    """A table with one row per point of the front, and rows for the recommended trial and its default."""
+    """A table with one row per trial of the front, and rows for the recommended trial and its default."""
     rows = []
+    columns = [values(of, place, found.shown) for place, of in enumerate(problem.objectives)]
     for place, of in enumerate(found.shown, 1):
         number = str(place) if place <= len(found.front) else "not on the front"
         star = " (recommended)" if found.recommended is not None and of.number == found.recommended.number else ""
-        cells = [Cell(value(of, index), of.values[index]) for index in range(len(problem.objectives))]
+        cells = [column[place - 1] for column in columns]
         rows.append(
             [
                 Cell(f"{number}{star}", place),
@@ -120,8 +128,8 @@ def front_table(problem: Problem, found: Outcome) -> PlainTable:
                 Cell(tc_of(of.queue, problem.bottleneck, shaped=False)),
             ]
         )
-    columns = ["#", "queue", *(of.title for of in problem.objectives), "queue on Linux"]
-    return PlainTable(columns, rows, "Pareto front", sortable=True)
+    titles = ["#", "queue", *(of.title for of in problem.objectives), "queue on Linux"]
+    return PlainTable(titles, rows, "Pareto front", sortable=True)
 
 
 def searched_table(problem: Problem) -> PlainTable:
@@ -129,7 +137,7 @@ def searched_table(problem: Problem) -> PlainTable:
     from bloatlab.analysis.knobs import knobs
 
     rows = [
-        [Cell(kind), Cell(of.name.partition(".")[2]), Cell(of.text)]
+        [Cell(kind), Cell(of.name.partition(".")[2].replace("/", " / ")), Cell(of.text)]
         for kind in problem.queues
         for of in knobs(kind, problem.bottleneck)
     ]
@@ -139,8 +147,8 @@ def searched_table(problem: Problem) -> PlainTable:
 
 def notes(problem: Problem, found: Outcome) -> list[tuple[str, Any]]:
     """Facts about the search: objectives, trials, replications, seed."""
-    trials = text.plural(len(found.trials), "trial") + (f", {found.failed} failed" if found.failed else "")
-    goals = "; ".join(f"{'minimise' if of.minimise else 'maximise'} {of.reading.text}" for of in problem.objectives)
+    trials = f"{len(found.trials):,}" + (f", {found.failed} failed" if found.failed else "")
+    goals = "; ".join(f"{'minimise' if of.minimise else 'maximise'} {of.reading.words}" for of in problem.objectives)
     fixed = ", ".join(f"{name}={value}" for name, value in problem.base.items())
     given = [("set", fixed)] if fixed else []
     return [

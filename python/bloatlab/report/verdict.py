@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from bloatlab.experiments import phrases
 from bloatlab.figures import network, prepare
 from bloatlab.figures.sweep import Sweep, metrics_by_run, of_long_flows
 from bloatlab.judges.base import Evidence
@@ -220,8 +221,8 @@ def of_sweep(swept: Sweep, queues: dict[str, float]) -> Verdict:
     best, worst = min(queues, key=queues.__getitem__), max(queues, key=queues.__getitem__)
     sentence = (
         f"{runs}: the standing queue ranges from {text.with_unit(queues[best], 'ms')} "
-        f"(grade {grade(queues[best])}; {label(swept, best)}) to {text.with_unit(queues[worst], 'ms')} "
-        f"(grade {grade(queues[worst])}; {label(swept, worst)})."
+        f"(grade {grade(queues[best])}) with {label(swept, best)} to {text.with_unit(queues[worst], 'ms')} "
+        f"(grade {grade(queues[worst])}) with {label(swept, worst)}."
     )
     lowest, highest = grade(queues[best]), grade(queues[worst])
     return Verdict(lowest if lowest == highest else f"{lowest} to {highest}", sentence, [])
@@ -234,16 +235,17 @@ def _pings(swept: Sweep) -> str:
         return "; no RTT is stored for them."
     rows = known.sort("ping_p95_ms", maintain_order=True)
     ends = [
-        f"{text.with_unit(rows['ping_p95_ms'][place], 'ms')} ({label(swept, rows['run_id'][place])})"
+        f"{text.with_unit(rows['ping_p95_ms'][place], 'ms')} with {label(swept, rows['run_id'][place])}"
         for place in (0, -1)
     ]
     return f": no flow measured an RTT; the 95th percentile of a ping's RTT ranges from {ends[0]} to {ends[1]}."
 
 
 def label(swept: Sweep, run_id: str) -> str:
-    """A run by the parameters that vary, such as `cca = cubic, qlen = 80p`."""
+    """A run by the parameters that vary, such as `cubic at a buffer of 80 packets`."""
     row = swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)
-    apart = [f"{name} = {swept.value(row, name)}" for name in swept.parameters]
+    words = phrases.short(list(swept.parameters))
+    apart = [phrases.together({words[name]: swept.value(row, name) for name in swept.parameters})]
     if swept.replications > 1:
         apart.append(f"seed {row['seed']}")
-    return ", ".join(apart) or f"run {run_id}"
+    return ", ".join(filter(None, apart)) or f"run {run_id}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bloatlab import units
 from bloatlab.experiments.base import plain
 from bloatlab.experiments.finding import Finding
+from bloatlab.experiments.phrases import together
 from bloatlab.judges.grade import MEANING, grade
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _pings(run: Result, names: Sequence[str]) -> dict[str, Loaded]:
 def _plain(ping: str, increases: Mapping[str, float]) -> str:
     """The shortest and the longest increase of the ping without a mark."""
     least, *others = (
-        f"{value:.1f} ms longer with {label} (grade {grade(value)})" for label, value in increases.items()
+        f"{value:,.1f} ms longer with {label} (grade {grade(value)})" for label, value in increases.items()
     )
     most = f" and {others[-1]}" if others else ""
     return f"Under load, the {ping} takes {least}{most}."
@@ -96,13 +97,13 @@ def _marks(found: Mapping[str, Mapping[str, Loaded]]) -> str:
     (shortest, first), (longest, last) = apart[label][0], apart[label][-1]
     if longest < max(DIFFERENT * shortest, shortest + LEAST_MS):
         return "Marks make no difference."
-    return f"Marks make the largest difference with {label}: {shortest:.1f} ms for `{first}`, {longest:.1f} ms for `{last}`."
+    return f"Marks make the largest difference with {label}: {shortest:,.1f} ms for `{first}`, {longest:,.1f} ms for `{last}`."
 
 
 def _label(run: Result, runs: Sequence[Result]) -> str:
-    """The parameters of a run that vary, such as `queue = fifo`."""
+    """The parameters of a run that vary, such as `fifo`."""
     names = [name for name in run.parameters if len({str(plain(one.parameters.get(name))) for one in runs}) > 1]
-    parts = [f"{name} = {plain(run.parameters[name])}" for name in names or ["queue"]]
+    parts = [together({name: plain(run.parameters[name]) for name in names or ["queue"]})]
     if len({one.seed for one in runs}) > 1:
         parts.append(f"seed {run.seed}")
     return ", ".join(parts)

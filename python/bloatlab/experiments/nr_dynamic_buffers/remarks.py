@@ -87,7 +87,11 @@ def winners(table: Table) -> Finding | None:
         )
         best.append(chosen)
         rows.append((
-            _place(point), *(f"{' = '.join(names)}: {delays[names[0]]:.1f} ms, {rates[names[0]]:.0f} Mbit/s" for names in chosen),
+            _place(point),
+            *(
+                f"{phrases.listed(names, len(names))}: {delays[names[0]]:.1f} ms, {rates[names[0]]:.0f} Mbit/s"
+                for names in chosen
+            ),
         ))  # fmt: skip
     if not rows:
         return None
@@ -108,7 +112,7 @@ def winners(table: Table) -> Finding | None:
         "The delay is the call's one-way delay at the 99th percentile; power is goodput divided by this delay. Schemes "
         f"within one percent count as equal, and the table has the numbers of the first. {' '.join(tallies)}"
     )
-    return Finding("The best scheme at each point", "", text, ("where", *titles), tuple(rows))
+    return Finding("The best scheme in each set-up", "", text, ("where", *titles), tuple(rows))
 
 
 def deep(table: Table) -> Finding | None:
@@ -130,8 +134,8 @@ def deep(table: Table) -> Finding | None:
         if "tail" in (column := table.column(point, DELAY))
     }
     text = (
-        f"With a deep buffer the call's delay (p99) is {_range(times, 1, '')} times that of the best scheme at the same "
-        "point."
+        f"With a deep buffer the call's delay (p99) is {_range(times, 1, '')} times that of the best scheme in the same "
+        "set-up."
     )
     kept = table.ratios("tail_small", "tail", GOODPUT)
     if kept:
@@ -163,9 +167,9 @@ def disciplines(table: Table) -> Finding | None:
     )
     if sized:
         text += (
-            f" Compared with FQ-CoDel in the RLC, the call's delay is shorter at most points with {' and '.join(better)}."
+            f" Compared with FQ-CoDel in the RLC, the call's delay is shorter in most set-ups with {' and '.join(better)}."
             if better
-            else f" Compared with FQ-CoDel in the RLC, none of {', '.join(sized)} gives a shorter delay at most points."
+            else f" Compared with FQ-CoDel in the RLC, none of {', '.join(sized)} gives a shorter delay in most set-ups."
         )
         text += " Here the RLC takes a packet only when it fills a block, so packets wait in front of the RLC."
     columns = (
@@ -199,7 +203,7 @@ def cost(table: Table) -> Finding | None:
     full = [name for name in order if kept[name][least[name]] >= NEAR]
     text = (
         f"The claim: short buffers cost no throughput. {len(full)} of {len(rows)} schemes keep at least "
-        f"{phrases.percent(NEAR)} of the deep buffer's goodput at every point{_listed(full)}."
+        f"{phrases.percent(NEAR)} of the deep buffer's goodput in every set-up{_listed(full)}."
     )
     columns = ("scheme", "of the goodput with tail, mean", "least", "where")
     return Finding("What short delays cost", "", text, columns, rows)

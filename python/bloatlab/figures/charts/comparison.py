@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab.experiments import phrases
 from bloatlab.figures import network, palette, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -46,6 +47,11 @@ class Layout:
     blocks: list[sweep.Axis]
     held: list[sweep.Axis]
 
+    @property
+    def legend(self) -> str | None:
+        """What the colours mean."""
+        return None if self.coloured_by is None else phrases.heading(self.coloured_by)
+
 
 def layout(swept: sweep.Sweep) -> Layout:
     """Gives each parameter the x axis, the colour or panels, and holds those for which there is no room."""
@@ -65,7 +71,11 @@ def layout(swept: sweep.Sweep) -> Layout:
 
 def _note(tables: network.Tables) -> str:
     found = layout(sweep.read(tables))
-    fixed = [f"{axis.name} = {axis.values[0]} ({len(axis.values) - 1} more in the table)" for axis in found.held]
+    words = phrases.short([axis.name for axis in found.held])
+    fixed = [
+        f"{phrases.said(words[axis.name], axis.values[0])} ({len(axis.values) - 1} more in the table)"
+        for axis in found.held
+    ]
     said = [f"Shown for {', '.join(fixed)}."] if fixed else []
     if found.x is not None and len(found.series) > CROWD:
         said.append(
@@ -138,7 +148,9 @@ def _blocks(frame: pl.DataFrame, axes: list[sweep.Axis]) -> Iterator[tuple[str, 
         part = frame.filter(
             pl.lit(True), *(pl.col(axis.name) == at for axis, at in zip(axes, combination, strict=True))
         )
-        title = ", ".join(f"{axis.name.rpartition('.')[2]} {at}" for axis, at in zip(axes, combination, strict=True))
+        title = ", ".join(
+            phrases.said(axis.name.rpartition(".")[2], at) for axis, at in zip(axes, combination, strict=True)
+        )
         if part.height:
             yield title, part
 
@@ -183,14 +195,14 @@ class _Panels:
             cells = cells.with_columns(pl.col(axis.name).replace_strict(axis.values, order, default=None).alias("x"))
         else:
             cells = cells.with_columns(pl.col("series").alias("x"))
-        x = _x(axis, numeric, names, self.places.coloured_by)
+        x = _x(axis, numeric, names, self.places.legend)
         title = sweep.METRICS[metric]
         scale, ticks = self._scale(every, metric)
         y_axis = options(title=parts.in_lines(title, HEIGHT), values=ticks, format=".6~g")
         y = vl.field("mean:Q", axis=y_axis, scale=scale)
         legend = axis is not None and len(names) > 1
         columns = parts.legend_columns(names, self.whole - 70)
-        by = self.places.coloured_by
+        by = self.places.legend
         colour = parts.colour(names, list(colours.values()), field="series", title=by, legend=legend, columns=columns)
         shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
         shape = vl.field(
@@ -243,9 +255,9 @@ class _Panels:
         return options(zero=True, domainMax=high if self.places.blocks else vl.UNSET), vl.UNSET
 
 
-def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], coloured_by: str | None) -> Any:
+def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], title: str | None) -> Any:
     if axis is None:
-        return vl.field("x:N", sort=names, axis=options(title=coloured_by, labelAngle=-30 if len(names) > 4 else 0))
+        return vl.field("x:N", sort=names, axis=options(title=title, labelAngle=-30 if len(names) > 4 else 0))
     if not numeric:
         return vl.field("x:N", sort=axis.values, axis=options(title=axis.title, labelAngle=-30, labelLimit=110))
     numbers = sorted(axis.numbers)

@@ -46,12 +46,12 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     names = list(colours)
     wide = plot_width(width)
     columns = parts.legend_columns(names, wide)
-    colour = parts.colour(names, list(colours.values()), field="series", title=swept.coloured_by, columns=columns)
+    colour = parts.colour(names, list(colours.values()), field="series", title=swept.legend, columns=columns)
     shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
     shape = vl.field(
         "series:N",
         scale=options(domain=names, range=shapes),
-        legend=options(title=swept.coloured_by, columns=columns) if len(names) > 1 else None,
+        legend=options(title=swept.legend, columns=columns) if len(names) > 1 else None,
     )
     positive = frame.filter(pl.col("delay_ms") > 0)
     log = positive.height == frame.height and parts.wants_log(

@@ -29,8 +29,8 @@ def pareto(tables: network.Tables, *, width: int = WIDE) -> Any:
     wide = plot_width(width) - 10
     # Pixels count from the left and from the top, so a better trial has a larger x and a smaller y.
     ends = [_axis(found["x"], wide, minimised[0]), _axis(found["y"], HEIGHT, not minimised[1])]
-    x = vl.field("x:Q", scale=_scale(ends[0], minimised[0]), axis=_title(titles[0], "to the right", minimised[0]))
-    y = vl.field("y:Q", scale=_scale(ends[1], minimised[1]), axis=_title(titles[1], "up", minimised[1]))
+    x = vl.field("x:Q", scale=_scale(ends[0], minimised[0]), axis=_title(titles[0], "to the right", minimised[0], wide))
+    y = vl.field("y:Q", scale=_scale(ends[1], minimised[1]), axis=_title(titles[1], "up", minimised[1], HEIGHT))
     kinds = found["kind"].unique(maintain_order=True).sort().to_list()
     tints = palette.assign(kinds)
     columns = parts.legend_columns(kinds, wide)
@@ -81,5 +81,6 @@ def _scale(axis: contenders.Axis, minimise: bool) -> dict[str, Any]:
     return options(type=kind, domain=axis.domain, reverse=minimise, nice=False, zero=False)
 
 
-def _title(title: str, where: str, minimise: bool) -> dict[str, Any]:
-    return options(title=f"{title}, {'less' if minimise else 'more'} is {where}", grid=True, tickCount=6, format=".6~g")
+def _title(title: str, where: str, minimise: bool, room: int) -> dict[str, Any]:
+    text = parts.in_lines(f"{title}, {'less' if minimise else 'more'} is {where}", room)
+    return options(title=text, grid=True, tickCount=6, format=".6~g")

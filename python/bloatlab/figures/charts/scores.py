@@ -40,9 +40,9 @@ def scores(tables: network.Tables, *, width: int) -> Any:
 
 
 @as_figure(
-    title="Rank by point",
-    caption="One row per contender in the order of the ranking, one column per point. The number is the rank by the "
-    "score at that point; 1 is the best, and equal scores share the mean of their ranks.",
+    title="Rank by set-up",
+    caption="One row per contender in the order of the ranking, one column per set-up. The number is the rank by the "
+    "score in that set-up; 1 is the best, and equal scores share the mean of their ranks.",
     needs=("places",),
     of_runs=True,
 )

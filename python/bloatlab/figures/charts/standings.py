@@ -30,8 +30,8 @@ def drawn_criteria(tables: network.Tables) -> list[str]:
 
 
 @as_figure(
-    title="Delay and goodput at every point",
-    caption="One row per contender in the order of the ranking, one column per point. The best value of a column is "
+    title="Delay and goodput in every set-up",
+    caption="One row per contender in the order of the ranking, one column per set-up. The best value of a column is "
     "bold and has the lightest cell. The darkest cells are eight times worse, or more.",
     needs=("ranking", "at_points"),
     when=lambda tables: bool(drawn_criteria(tables)),
