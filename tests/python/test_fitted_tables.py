@@ -96,7 +96,7 @@ def test_paragraphs_keep_numbers_with_their_units_and_paths_whole() -> None:
 
 def test_numbers_have_no_minus_zero() -> None:
     assert [number(value) for value in (-0.0, 0.0, None, float("nan"), -1.5, 1234.5)] == [
-        "0", "0", "-", "-", "-1.500", "1234",
+        "0", "0", "-", "-", "-1.500", "1,234",
     ]  # fmt: skip
 
 
