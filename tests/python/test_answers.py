@@ -556,8 +556,8 @@ def test_the_terminal_says_which_value_of_an_own_sweep_is_best(
     words += ["--sweep", "dumbbell.queue=fifo,codel,fq_codel"]
     assert cli.command(words) == 0
     # The points of a single parameter say it.
-    assert capsys.readouterr().out.startswith("least delay: ")
+    assert capsys.readouterr().out.startswith("least delay with ")
     assert cli.command([*words, "--sweep", "dumbbell.rate=5Mbit/s,10Mbit/s"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert re.match(r"Averaged over 2 rates, the standing queue is shortest with .* and longest with fifo \(", said)
-    assert "least delay: " in said
+    assert "least delay with " in said

@@ -185,7 +185,9 @@ def test_a_label_without_a_place_near_its_mark_is_left_to_the_legend():
 
 
 def test_a_place_names_the_axis_of_a_number_and_of_a_short_value():
-    assert contenders.place("channel=static, rlc=um, loss=0.02, cca=bbr") == "static, rlc um, loss 0.02, bbr"
+    assert (
+        contenders.place("channel=static, rlc=um, loss=0.02, cca=bbr") == "static, RLC mode um, random loss of 2 %, bbr"
+    )
     assert contenders.place("") == ""
 
 

@@ -191,7 +191,7 @@ def test_sums_are_over_the_flows_through_the_bottleneck(both_ways):
 def test_figures_say_which_flows_they_add_up(both_ways, three):
     for name in ("time_series", "operating_point", "in_flight"):
         note = registry.find(name).note(both_ways)
-        assert "the 1 flow whose data crosses the bottleneck `up`. 2 flows do not cross it." in note
+        assert "the only flow whose data crosses the bottleneck `up`. 2 flows do not cross it." in note
         assert "bottleneck" not in registry.find(name).note(three)
 
 

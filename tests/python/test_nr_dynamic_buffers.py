@@ -168,7 +168,7 @@ def test_winners_are_read_from_the_runs():
         ),
     )  # fmt: skip
     assert (
-        "The delay is shortest with bdp (at 2 of 2 points) and fq_codel (1). The goodput is highest with" in found.ours
+        "The delay is shortest with bdp (in 2 of 2 set-ups) and fq_codel (1). The goodput is highest with" in found.ours
     )
     assert "Among schemes with 95 % of the highest goodput, the delay is shortest with" in found.ours
 

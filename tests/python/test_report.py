@@ -14,6 +14,7 @@ import vl_convert
 
 import synthetic
 from bloatlab import cli
+from bloatlab.analysis import order
 from bloatlab.errors import StoreError
 from bloatlab.experiments.finding import Finding
 from bloatlab.figures import bundle, vega_lite
@@ -408,7 +409,7 @@ def test_shares_are_percent_for_people():
 
 
 def test_entities_sort_as_people_count():
-    assert sorted(["flow_10", "flow_2", "a"], key=metric_tables.natural) == ["a", "flow_2", "flow_10"]
+    assert sorted(["flow_10", "flow_2", "a"], key=order.natural) == ["a", "flow_2", "flow_10"]
 
 
 @pytest.mark.parametrize(

@@ -272,8 +272,8 @@ def test_a_sweep_on_the_command_line(tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     said = " ".join(out.split())
-    assert "least delay: dumbbell.queue.kind=fq_codel, dumbbell.rate=" in said
-    assert "most delay: dumbbell.queue.kind=fifo, dumbbell.rate=2Mbit/s: standing queue" in said
+    assert "least delay with fq_codel at a rate of " in said
+    assert "most delay with fifo at a rate of 2 Mbit/s: standing queue" in said
     rule = next(place for place, line in enumerate(out.splitlines()) if line.startswith("────"))
     heading = " ".join(" ".join(out.splitlines()[rule - 4 : rule]).split())
     for word in ("dumbbell.queue.kind", "RTT", "median", "p95", "throughput", "(Mbit/s)", "(%)", "queue"):
@@ -291,10 +291,10 @@ def test_an_experiment_answers_its_question_first(tmp_path, capsys, monkeypatch)
     said = " ".join(out.split())
     assert said.startswith("The 95th percentile of the RTT of the ping is shortest with ")
     # Points of its own axes are what the answer compares.
-    assert "least delay: " not in out
+    assert "least delay" not in out
     assert cli.command([*command, "--sweep", "rtt=10ms,40ms"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert said.index("shortest with") < said.index("least delay: ")
+    assert said.index("shortest with") < said.index("least delay with ")
 
 
 class Planned:
@@ -325,19 +325,22 @@ def test_the_points_of_a_sweep_in_words():
         for (queue, rate), delay in zip(grid, (400.0, 350.0, 5.0, 4.0), strict=True)
     ]
     assert verdict_of_sweep(points) == [
-        "least delay: queue=codel, rate=9M: standing queue 4 ms (grade A+), RTT of pings 4 ms (95th percentile), "
+        "least delay with codel at a rate of 9M: standing queue 4 ms (grade A+), RTT of pings 4 ms (95th percentile), "
         "8.100 Mbit/s (90 % of the bottleneck)",
-        "most delay: queue=fifo, rate=1M: standing queue 400 ms (grade F), RTT of pings 400 ms (95th percentile), "
+        "most delay with fifo at a rate of 1M: standing queue 400 ms (grade F), RTT of pings 400 ms (95th percentile), "
         "0.9000 Mbit/s (90 % of the bottleneck)",
         "differs most: the standing queue, 4 to 400 ms, 100 times as much; mostly with queue",
     ]
     # The point with the least delay is not the one with the most throughput.
     slow = point({"queue": "codel", "rate": "9M"}, MainNumbers(throughput_mbps=1.0, standing_ms=3.0))
     lines = verdict_of_sweep([*points[:3], slow])
-    assert lines[2].startswith("most throughput: queue=fifo, rate=9M: standing queue 350 ms")
+    assert lines[2].startswith("most throughput with fifo at a rate of 9M: standing queue 350 ms")
     fast = point({"queue": "fifo", "rate": "9M"}, MainNumbers(throughput_mbps=9.0, standing_ms=900.0))
     lines = verdict_of_sweep([slow, fast])
-    assert lines[1] == "most delay and most throughput: queue=fifo, rate=9M: standing queue 900 ms (grade F), 9 Mbit/s"
+    assert (
+        lines[1]
+        == "most delay and most throughput with fifo at a rate of 9M: standing queue 900 ms (grade F), 9 Mbit/s"
+    )
     assert lines[2].startswith("differs most: ")
 
 
@@ -346,7 +349,7 @@ def test_points_without_delays_are_told_by_what_the_experiment_measures():
     assert verdict_of_sweep(points) == ["differs most: share, 10 to 40 %, 4 times as much"]
     assert verdict_of_sweep([point({"cca": "a"}, MainNumbers())] * 2) == []
     same = [point({"cca": name}, MainNumbers(sojourn_ms=5.0)) for name in ("a", "b")]
-    assert verdict_of_sweep(same) == ["the queueing delay is 5 ms at every point"]
+    assert verdict_of_sweep(same) == ["the queueing delay is 5 ms in every set-up"]
 
 
 def test_intervals_make_room_for_columns_and_return_on_a_wide_terminal():

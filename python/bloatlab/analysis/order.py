@@ -179,3 +179,18 @@ def _lists(axes: Any) -> dict[str, list[str]]:
     except (TypeError, ValueError, RecursionError):
         # Values that no parameter can have, such as NaN.
         return {}
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Sort key that puts `flow_2` before `flow_10`."""
+    pieces: list[tuple[int, int, str]] = []
+    digits = ""
+    for letter in f"{name}\0":
+        if letter.isdigit():
+            digits += letter
+            continue
+        if digits:
+            pieces.append((0, int(digits), ""))
+            digits = ""
+        pieces.append((1, 0, letter))
+    return pieces

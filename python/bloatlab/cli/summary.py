@@ -11,7 +11,7 @@ from bloatlab.analysis import order
 from bloatlab.cli.console import number
 from bloatlab.cli.main_numbers import MainNumbers, main_numbers, mean_of
 from bloatlab.cli.tables import Column, FittedTable
-from bloatlab.experiments import CATALOGUE
+from bloatlab.experiments import CATALOGUE, phrases
 from bloatlab.experiments.headings import headings
 from bloatlab.experiments.phrases import interval
 from bloatlab.metrics import definitions, for_people
@@ -96,8 +96,11 @@ class Point:
 
     @property
     def label(self) -> str:
-        """The swept parameters, such as `cca=cubic, qlen=80p`."""
-        return ", ".join(f"{name}={value}" for name, value in self.swept.items()) or f"seed {self.runs[0].seed}"
+        """The swept parameters, such as `cubic at a buffer of 80 packets`."""
+        words = phrases.short(list(self.swept))
+        return (
+            phrases.together({words[name]: value for name, value in self.swept.items()}) or f"seed {self.runs[0].seed}"
+        )
 
     def mean(self, read: Callable[[MainNumbers], float | None]) -> float | None:
         """Mean over the runs of one of the main numbers; `None` if no run has it."""

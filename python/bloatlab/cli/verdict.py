@@ -94,16 +94,16 @@ def verdict_of_sweep(points: Sequence[Point]) -> list[str]:
         if len(points) == 1:
             lines.append(f"mean of {len(best.runs)} runs: {_described(best)}")
         elif waiting[low] == waiting[high]:
-            lines.append(f"the queueing delay is {number(waiting[low])} ms at every point")
+            lines.append(f"the queueing delay is {number(waiting[low])} ms in every set-up")
         else:
             fullest = _most_throughput(points, best)
             both = " and most throughput" if fullest is worst else ""
             lines += [
-                f"least delay: {best.label}: {_described(best)}",
-                f"most delay{both}: {worst.label}: {_described(worst)}",
+                f"least delay with {best.label}: {_described(best)}",
+                f"most delay{both} with {worst.label}: {_described(worst)}",
             ]
             if fullest is not None and fullest is not worst:
-                lines.append(f"most throughput: {fullest.label}: {_described(fullest)}")
+                lines.append(f"most throughput with {fullest.label}: {_described(fullest)}")
     if len(points) > 1:
         lines += _differs_most(points)
     return lines

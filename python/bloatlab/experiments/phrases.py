@@ -18,6 +18,8 @@ FINEST = {"ms": 3, "s": 4, "%": 3, "B": 1, "packets": 3, "segments": 3}
 ROUNDING = 1e-12
 """An interval is a remainder of rounding if it is shorter than this share of the mean."""
 _SIZED = re.compile(r"([\d.]+(?:e[-+]?\d+)?)(p|B|[kMGT]i?B|[kMGT]?bit/s|[mun]?s)\Z")
+# Headings with the unit of values that are given as bare numbers.
+_HEADINGS = {"lambda": "load (packets/s)"}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
 _UNITS = {"p": "packets"}
 # How a value of a parameter is said in a sentence.
@@ -153,6 +155,9 @@ def numbers(values: Sequence[float | None], unit: str = "", digits: int = 4) -> 
         return [number(value, digits) for value in values]
     most = _decimals(largest, min(digits, 3) if largest < SMALL else digits)
     decimals = min(max(most, min(_decimals(smallest, 2), most + 1)), FINEST.get(unit, 12))
+    # Zeros at the end of all numbers say nothing.
+    while decimals and all(abs(value - round(value, decimals - 1)) < 1e-9 * abs(value) for value in there):
+        decimals -= 1
     return [_fixed(value, decimals) for value in values]
 
 
@@ -254,7 +259,7 @@ def value(given: Any) -> str:
     if isinstance(given, bool):
         return "on" if given else "off"
     if isinstance(given, int | float):
-        return number(float(given))
+        return f"{given:,.10g}"
     if not isinstance(given, str):
         return json.dumps(given)
     sized = _SIZED.match(given)
@@ -292,12 +297,20 @@ def _as_number(given: Any) -> Any:
 
 def heading(name: str) -> str:
     """What a column with values of a parameter is called: in words, if it has some, otherwise by its name."""
-    return _NOUNS[name][0] if name in _NOUNS else name
+    return _HEADINGS.get(name) or (_NOUNS[name][0] if name in _NOUNS else name)
+
+
+def cell(given: Any) -> str:
+    """A parameter's value in a table, such as `58 Mbit/s`."""
+    return value(_as_number(given))
 
 
 def short(names: Sequence[str]) -> dict[str, str]:
-    """How parameters are called in a sentence: places in a document by their last word, if no two of them end alike."""
-    last = {name: name.rpartition(".")[2] for name in names}
+    """How parameters are called in a sentence: places in a document by their last word, if no two of them end alike.
+
+    The kind of a queue is called by the word before it.
+    """
+    last = {name: name.removesuffix(".kind").rpartition(".")[2] for name in names}
     return last if len(set(last.values())) == len(last) else {name: name for name in names}
 
 

@@ -1,12 +1,14 @@
 """Shared by figures of a ranking: the order of the contenders, their colours, and labels that do not overlap."""
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from bloatlab.experiments import phrases
 from bloatlab.figures import network, palette, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.theme import FAINT, INK, NEUTRAL, options
@@ -94,14 +96,18 @@ def looks(names: list[str]) -> Looks:
 
 
 def place(point: str) -> str:
-    """The values of a point: `static, loss 0.02` for `channel=static, loss=0.02`.
+    """The values of a point: `static, random loss of 2 %` for `channel=static, loss=0.02`.
 
-    Numbers and short values, such as `on`, have the name of their axis.
+    Numbers and short values, such as `on`, say what they are.
     """
     pairs = (part.partition("=") for part in point.split(", "))
     return ", ".join(
-        f"{name} {value}" if value and _needs_name(name, value) else value or name for name, _, value in pairs
+        _said(name, value) if value and _needs_name(name, value) else value or name for name, _, value in pairs
     )
+
+
+def _said(axis: str, value: str) -> str:
+    return re.sub(r"^an? ", "", phrases.said(axis, value))
 
 
 def _needs_name(axis: str, value: str) -> bool:

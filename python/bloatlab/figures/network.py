@@ -276,10 +276,9 @@ def across_note(tables: Tables, said: str) -> str:
         return ""
     mine, others = found.groups.flows, found.others
     link = "the bottleneck" if found.path.link == "bottleneck" else f"the bottleneck `{found.path.link}`"
-    return (
-        f"{said} the {mine} flow{'s' if mine > 1 else ''} whose data crosses {link}. "
-        f"{others} flow{'s do' if others > 1 else ' does'} not cross it."
-    )
+    ours = f"the {mine} flows" if mine > 1 else "the only flow"
+    theirs = f"{others} flows do" if others > 1 else "One flow does"
+    return f"{said} {ours} whose data crosses {link}. {theirs} not cross it."
 
 
 def has_samples(tables: Tables, *columns: str) -> bool:

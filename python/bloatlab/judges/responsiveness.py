@@ -77,7 +77,7 @@ def _score(evidence: Evidence) -> Score | Missing:
         secure = "" if probes.tls_ms is not None else ", without TLS"
         return Score(
             found,
-            f"{found:.0f} RPM ({category(found)})",
+            f"{found:,.0f} RPM ({category(found)})",
             tuple(Input(name, value, "ms") for name, value in times if value is not None),
             f"trimmed means of {probes.from_s:g} s to {probes.to_s:g} s{secure}; {settled}",
         )
@@ -86,7 +86,7 @@ def _score(evidence: Evidence) -> Score | Missing:
     found = MINUTE_MS / ping.mean_ms
     return Score(
         found,
-        f"{found:.0f} RPM ({category(found)})",
+        f"{found:,.0f} RPM ({category(found)})",
         (Input("mean RTT", ping.mean_ms, "ms"),),
         f"estimated from {ping.called}: one round trip per exchange, no TLS",
         version=f"estimate after {VERSION}",

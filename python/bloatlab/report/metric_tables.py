@@ -6,6 +6,7 @@ from typing import Protocol
 
 import polars as pl
 
+from bloatlab.analysis import order
 from bloatlab.metrics import for_people
 from bloatlab.report import text
 
@@ -94,16 +95,16 @@ def tables(metrics: pl.DataFrame, definitions: Definitions, prefix: str = "") ->
 
 
 def _table(scope: str, metrics: pl.DataFrame, definitions: Definitions, prefix: str) -> MetricTable:
-    entities = sorted(metrics["entity"].unique().to_list(), key=natural)
+    entities = sorted(metrics["entity"].unique().to_list(), key=order.natural)
     pooled = len(entities) > MOST
-    order = {name: index for index, (of, name) in enumerate(definitions) if of == scope}
+    places = {name: index for index, (of, name) in enumerate(definitions) if of == scope}
     rows = []
     by_metric: dict[str, dict[str, float | None]] = {}
     units: dict[str, str | None] = {}
     for name, entity, value, unit in metrics.select("metric", "entity", "value", "unit").iter_rows():
         by_metric.setdefault(name, {})[entity] = value
         units.setdefault(name, unit)
-    for name in sorted(by_metric, key=lambda name: (order.get(name, len(definitions)), name)):
+    for name in sorted(by_metric, key=lambda name: (places.get(name, len(definitions)), name)):
         values, definition = by_metric[name], definitions.get((scope, name))
         better = definition.better if definition else "none"
         factor, unit = for_people(name, units[name] or (definition.unit if definition else ""))
@@ -131,7 +132,7 @@ def spread(values: pl.Series, unit: str) -> list[Cell]:
 def best(values: Sequence[float | None], better: str, texts: Sequence[str], most: int | None = None) -> list[Cell]:
     """Cells of compared values, with the best marked.
 
-    No value is marked if there is only one, or if more than half share the best.
+    Values with the same text are equally good. None is marked if there is only one, or if more than half share the best.
 
     Args:
         values: The compared values.
@@ -139,26 +140,15 @@ def best(values: Sequence[float | None], better: str, texts: Sequence[str], most
         texts: The values as text.
         most: Number of values to return, from the first. All if absent.
     """
-    present = [value for value in values if value is not None]
-    ranked = sorted(present, reverse=better == "higher") if better in {"higher", "lower"} else []
-    winner = ranked[0] if len(ranked) > 1 and 2 * ranked.count(ranked[0]) <= len(ranked) else None
+    marked = ""
+    present = [(value, shown) for value, shown in zip(values, texts, strict=True) if value is not None]
+    if len(present) > 1 and better in {"higher", "lower"}:
+        pick = max if better == "higher" else min
+        _, winner = pick(present, key=lambda pair: pair[0])
+        same = sum(shown == winner for _, shown in present)
+        marked = winner if 2 * same <= len(present) else ""
     pairs = zip(values[:most], texts[:most], strict=True)
-    return [Cell(shown, value, value is not None and value == winner) for value, shown in pairs]
-
-
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """Sort key that puts `flow_2` before `flow_10`."""
-    pieces: list[tuple[int, int, str]] = []
-    digits = ""
-    for letter in f"{name}\0":
-        if letter.isdigit():
-            digits += letter
-            continue
-        if digits:
-            pieces.append((0, int(digits), ""))
-            digits = ""
-        pieces.append((1, 0, letter))
-    return pieces
+    return [Cell(shown, value, value is not None and shown == marked) for value, shown in pairs]
 
 
 def unit_of(title: str) -> str:

@@ -78,7 +78,7 @@ def _values(criterion: Criterion, rows: Sequence[Contender]) -> list[Cell]:
 
 def _ranks(ranks: list[float | None]) -> list[Cell]:
     """A column with mean ranks."""
-    return metric_tables.best(ranks, "lower", [_place(rank) for rank in ranks])
+    return metric_tables.best(ranks, "lower", text.numbers(ranks, digits=3))
 
 
 def _place(rank: float | None) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.html"
 MEANING = (
-    "Each experiment ranks the contenders by several criteria at every point of its axes; its page explains how. The score "
+    "Each experiment ranks the contenders by several criteria in every set-up; its page explains how. The score "
     "here is the mean of the ranks of a contender in all experiments. Lower is better."
 )
 

@@ -24,7 +24,7 @@ EFFORT = (
     Criterion(
         "retransmitted", "share retransmitted", "", "lower", "loss",
         "sum of total_retransmissions_l4 / arrivals at the bottleneck",
-        lambda metrics: retransmitted(metrics),
+        lambda metrics: retransmitted(metrics), share=True,
     ),
     Criterion(
         "timeouts", "timeouts", "", "lower", "loss", "sum over the flows of total_rtos_l4",

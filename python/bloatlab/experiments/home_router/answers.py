@@ -128,7 +128,7 @@ def _symbolic(found: Sequence[Group]) -> Finding | None:
                  f"{fits[name].intercept:.1f}", ", ".join(f"{group.maxq}" for group in sizes))
             )  # fmt: skip
         said.append(
-            f"With {router} a frame takes {frame:.3f} ms, so a buffer of {own['segments_per_buffer']} takes at most "
+            f"With {router}, a frame takes {frame:.3f} ms, so a buffer of {own['segments_per_buffer']} takes at most "
             f"{slope:.3f} ms. The largest RTT grows by {fits['rtt_max'].slope:.3f} ms per buffer, the median by "
             f"{fits['rtt_p50'].slope:.3f} ms"
         )
@@ -175,7 +175,7 @@ def _mitigations(found: Sequence[Group]) -> Finding | None:
                     _of(group.flow(BULK, "mean_throughput_l7"), 2), _of(group.link(BOTTLENECK, "drops"), 0),
                 )
             )  # fmt: skip
-        said.append(f"With {router} {_best(worst, others)}")
+        said.append(f"With {router}, {_best(worst, others)}")
     if not rows:
         return None
     text = (
@@ -207,7 +207,7 @@ def _best(worst: Group, others: Sequence[Group]) -> str:
         )
         if rtt * FAR < before:
             told.append(f"{what} {rtt:.1f} ms and {_of(group.readings('fetch_p50'), 2)} s")
-    start = f"{worst.queue} of {worst.maxq} has a median RTT of {before:.1f} ms and a median fetch of "
+    start = f"{worst.queue} with maxq {worst.maxq} has a median RTT of {before:.1f} ms and a median fetch of "
     start += f"{_of(worst.readings('fetch_p50'), 2)} s"
     return f"{start}; {', '.join(told) or 'nothing that was tried makes the RTT shorter'}"
 

@@ -112,7 +112,7 @@ def winners(table: Table) -> Finding | None:
         "The delay is the call's one-way delay at the 99th percentile; power is goodput divided by this delay. Schemes "
         f"within one percent count as equal, and the table has the numbers of the first. {' '.join(tallies)}"
     )
-    return Finding("The best scheme in each set-up", "", text, ("where", *titles), tuple(rows))
+    return Finding("The best scheme in each set-up", "", text, ("channel, RLC mode", *titles), tuple(rows))
 
 
 def deep(table: Table) -> Finding | None:
@@ -140,7 +140,7 @@ def deep(table: Table) -> Finding | None:
     kept = table.ratios("tail_small", "tail", GOODPUT)
     if kept:
         text += f" A shallow buffer keeps {_range(kept, 100, ' %')} of its goodput."
-    columns = ("where", "tail (ms)", "tail_small (ms)", "best (ms)")
+    columns = ("channel, RLC mode", "tail (ms)", "tail_small (ms)", "best (ms)")
     return Finding("A deep buffer is bloat in 5G too", "", text, columns, tuple(rows))
 
 
@@ -205,7 +205,7 @@ def cost(table: Table) -> Finding | None:
         f"The claim: short buffers cost no throughput. {len(full)} of {len(rows)} schemes keep at least "
         f"{phrases.percent(NEAR)} of the deep buffer's goodput in every set-up{_listed(full)}."
     )
-    columns = ("scheme", "of the goodput with tail, mean", "least", "where")
+    columns = ("scheme", "of the goodput with tail, mean", "least", "channel, RLC mode")
     return Finding("What short delays cost", "", text, columns, rows)
 
 
@@ -224,7 +224,7 @@ def moved(table: Table) -> Finding | None:
         f"With 5G-BDP and a plain queue the call has {_range(table.ratios('bdp_tail', 'tail', DELAY), 100, ' %')} of "
         "the deep buffer's delay. The sizing decides where packets wait, and the queue discipline decides how long."
     )
-    columns = ("where", "tail (ms)", "5G-BDP, plain queue (ms)", "5G-BDP, FQ-CoDel (ms)")
+    columns = ("channel, RLC mode", "tail (ms)", "5G-BDP, plain queue (ms)", "5G-BDP, FQ-CoDel (ms)")
     return Finding("Sizing alone moves the queue", "", text, columns, tuple(rows))
 
 
@@ -249,7 +249,7 @@ def shaped(table: Table) -> Finding | None:
         + ". Where the rate of the radio falls below the UPF's rate, packets wait in the RLC, which has no queue "
         "management."
     )
-    columns = ("where", "FQ-CoDel in the UPF (ms)", "FQ-CoDel in the RLC (ms)", "of the best goodput")
+    columns = ("channel, RLC mode", "FQ-CoDel in the UPF (ms)", "FQ-CoDel in the RLC (ms)", "of the best goodput")
     return Finding("A queue in the UPF", "", text, columns, tuple(rows))
 
 
@@ -275,7 +275,7 @@ def marking(table: Table) -> Finding | None:
     if not rows:
         return None
     text = (
-        f"The claim: marks give short delays at full throughput. At {full} of {places} points of these schemes TCP has "
+        f"The claim: marks give short delays at full throughput. In {full} of {places} set-ups with these schemes, TCP has "
         f"{phrases.percent(NEAR)} of the best goodput."
     )
     columns = ("scheme", "RTT p95 (ms)", "over tail's", "of the best goodput, mean", "least", "retransmitted")
@@ -311,7 +311,7 @@ def modes(table: Table) -> Finding | None:
         else "Here that makes no great difference to the shortest delay."
     )
     columns = (
-        "where",
+        "channel",
         "retransmitted, UM",
         "AM",
         "goodput, UM (Mbit/s)",
@@ -360,7 +360,7 @@ def _tally(chosen: Sequence[Sequence[str]]) -> str:
     names = [name for tied in chosen for name in tied]
     counts = sorted(((names.count(name), name) for name in dict.fromkeys(names)), key=lambda pair: -pair[0])
     told = [
-        f"{name} ({count if index else f'at {count} of {len(chosen)} points'})"
+        f"{name} ({count if index else f'in {count} of {len(chosen)} set-ups'})"
         for index, (count, name) in enumerate(counts)
     ]
     return " and ".join(filter(None, [", ".join(told[:-1]), told[-1]]))

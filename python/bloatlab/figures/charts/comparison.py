@@ -198,7 +198,7 @@ class _Panels:
         x = _x(axis, numeric, names, self.places.legend)
         title = sweep.METRICS[metric]
         scale, ticks = self._scale(every, metric)
-        y_axis = options(title=parts.in_lines(title, HEIGHT), values=ticks, format=".6~g")
+        y_axis = options(title=parts.in_lines(title, HEIGHT), values=ticks, format=",.6~g")
         y = vl.field("mean:Q", axis=y_axis, scale=scale)
         legend = axis is not None and len(names) > 1
         columns = parts.legend_columns(names, self.whole - 70)
@@ -264,4 +264,4 @@ def _x(axis: sweep.Axis | None, numeric: bool, names: list[str], title: str | No
     log = parts.wants_log(numbers[0], numbers[-1], 7)
     scale = options(type="log" if log else "linear", zero=False, nice=False, padding=10)
     ticks = numbers if len(numbers) <= 9 else vl.UNSET
-    return vl.field("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=".6~g"))
+    return vl.field("x:Q", scale=scale, axis=options(title=axis.title, values=ticks, format=",.6~g"))

@@ -54,7 +54,7 @@ def _panel(ranking: pl.DataFrame, stem: str, names: list[str], width: int) -> An
     data = prepare.values(wide.select("contender", "p50", "p95", "p99"))
     positive = prepare.low(wide["p50"]) > 0
     log = positive and parts.wants_log(prepare.low(wide["p50"]), prepare.high(wide["p99"]))
-    axis = options(title=f"{title} ({found['unit'][0]})", tickCount=5, grid=True, format=".6~g")
+    axis = options(title=f"{title} ({found['unit'][0]})", tickCount=5, grid=True, format=",.6~g")
     scale = options(type="log" if log else "linear", zero=not log, nice=not log, padding=8 if log else 0)
     y = vl.field("contender:N", sort=names, axis=options(title=None, labelLimit=NAMES + 60, minExtent=NAMES))
     tints = contenders.colours(names)

@@ -63,7 +63,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     )
     scale = options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False)
     axis = options(
-        title="queueing delay at the bottleneck (ms), less is to the right", grid=True, tickCount=7, format=".6~g"
+        title="queueing delay at the bottleneck (ms), less is to the right", grid=True, tickCount=7, format=",.6~g"
     )
     x = vl.field("delay_ms:Q", scale=scale, axis=axis)
     rates = frame["throughput_mbps"]

@@ -94,11 +94,11 @@ def _panel(
     log: bool = False,
 ) -> Any:
     light = prepare.thin(rows.drop_nulls(column), "time_s", column, by=by or None)
-    axis = options(title="time (s)" if last else None, labels=last, ticks=last, tickCount=10, format=".6~g")
+    axis = options(title="time (s)" if last else None, labels=last, ticks=last, tickCount=10, format=",.6~g")
     scale = options(type="log", nice=False) if log else options(zero=True)
     line = parts.drawn(prepare.values(light), "line").encode(
         x=vl.field("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis),
-        y=vl.field(f"{column}:Q", axis=options(title=title, format=".6~g"), scale=scale),
+        y=vl.field(f"{column}:Q", axis=options(title=title, format=",.6~g"), scale=scale),
         color=colour,
     )
     return line.properties(width=width, height=HEIGHT)

@@ -64,7 +64,7 @@ def fetch_times(tables: network.Tables, *, width: int) -> Any:
             scale=options(domain=names, range=[*palette.SHAPES[: len(names)]]),
             legend=options(title="maxq") if len(names) > 1 else None,
         )
-        axis = options(title=["fetch (s)", router], values=ticks or vl.UNSET, format=".6~g", **_all(ticks))
+        axis = options(title=["fetch (s)", router], values=ticks or vl.UNSET, format=",.6~g", **_all(ticks))
         over_time = parts.drawn(
             prepare.values(own.filter(pl.col("run_id").is_in(firsts)).select("time_s", "value", "label")),
             "point", size=34, filled=False, strokeWidth=1.6, opacity=1,
@@ -118,7 +118,7 @@ def _boxes(
     data = prepare.values(summary(fetches))
     x = vl.field("label:N", sort=names, axis=options(title="maxq", labelAngle=0), scale=options(paddingInner=0.3))
     colour = parts.colour(names, colours, legend=False)
-    axis = options(title=None, values=ticks or vl.UNSET, format=".6~g", **_all(ticks))
+    axis = options(title=None, values=ticks or vl.UNSET, format=",.6~g", **_all(ticks))
 
     def y(field: str) -> Any:
         return vl.field(f"{field}:Q", scale=scale, axis=axis)

@@ -39,7 +39,7 @@ def forest(tables: network.Tables, *, width: int = WIDE) -> Any:
     scale = options(type="symlog", constant=STRAIGHT, domain=[-most, most], nice=False)
     x = vl.field(
         "effect:Q", scale=scale,
-        axis=options(title="effect size (Hedges' g), right: more in B", values=ticks(most), grid=True, format=".6~g"),
+        axis=options(title="effect size (Hedges' g), right: more in B", values=ticks(most), grid=True, format=",.6~g"),
     )  # fmt: skip
     y = vl.field("name:N", sort=names, axis=options(title=None, labelLimit=room, minExtent=room, ticks=False))
     colour = parts.colour(["beyond noise", "within noise"], [BEYOND, WITHIN], field="verdict")

@@ -93,7 +93,7 @@ def _panel(rows: pl.DataFrame, axes: tuple[str, str], names: list[str], point: s
     scale = options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False)
     x = vl.field(
         "x:Q", scale=scale,
-        axis=options(title=f"{units[axes[0]]['title']} (ms), less is to the right", grid=True, tickCount=6, format=".6~g"),
+        axis=options(title=f"{units[axes[0]]['title']} (ms), less is to the right", grid=True, tickCount=6, format=",.6~g"),
     )  # fmt: skip
     rate = units[axes[1]]
     title = f"{rate['title']} ({rate['unit']})" if rate["unit"] else rate["title"]

@@ -84,7 +84,7 @@ def goodput_delay(tables: network.Tables, *, width: int) -> Any:
     down = contenders.Axis.over(both["y"], HEIGHT, reverse=True)
     scale = options(type="log" if across.log else "linear", domain=across.domain, reverse=True, nice=False)
     title = f"{delay['title'][0]} (ms), less is to the right"
-    x = vl.field("x:Q", scale=scale, axis=options(title=title, grid=True, tickCount=7, format=".6~g"))
+    x = vl.field("x:Q", scale=scale, axis=options(title=title, grid=True, tickCount=7, format=",.6~g"))
     unit = goodput["unit"][0]
     y = vl.field(
         "y:Q",

@@ -113,7 +113,7 @@ def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, 
     x = vl.field(
         "x:Q",
         scale=options(type="log" if log else "linear", domain=across.domain, reverse=True, nice=False),
-        axis=options(title="mean queueing delay (ms), less is to the right", grid=True, tickCount=6, format=".6~g"),
+        axis=options(title="mean queueing delay (ms), less is to the right", grid=True, tickCount=6, format=",.6~g"),
     )
     y = vl.field(
         "y:Q",

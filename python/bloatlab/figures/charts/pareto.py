@@ -83,4 +83,4 @@ def _scale(axis: contenders.Axis, minimise: bool) -> dict[str, Any]:
 
 def _title(title: str, where: str, minimise: bool, room: int) -> dict[str, Any]:
     text = parts.in_lines(f"{title}, {'less' if minimise else 'more'} is {where}", room)
-    return options(title=text, grid=True, tickCount=6, format=".6~g")
+    return options(title=text, grid=True, tickCount=6, format=",.6~g")

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab.analysis import order
 from bloatlab.figures import network, palette, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -29,7 +30,7 @@ def replies(tables: network.Tables) -> pl.DataFrame:
 
 
 def _names(tables: network.Tables) -> list[str]:
-    return replies(tables)["probe"].unique(maintain_order=True).sort().to_list()
+    return sorted(replies(tables)["probe"].unique(maintain_order=True).to_list(), key=order.natural)
 
 
 def _note(tables: network.Tables) -> str:

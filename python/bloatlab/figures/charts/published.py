@@ -79,7 +79,7 @@ def published(tables: network.Tables, *, width: int) -> Any:
     x = vl.field(
         "ratio:Q",
         scale=options(type="log", nice=True),
-        axis=options(title="measured value as a multiple of the published one", grid=True, format=".6~g", tickCount=6),
+        axis=options(title="measured value as a multiple of the published one", grid=True, format=",.6~g", tickCount=6),
     )
     label = options(title=None, labelExpr="split(datum.label, '\\n')", labelLimit=room, minExtent=room, ticks=False)
     y = vl.field("row:N", sort=list(names.values()), axis=label)

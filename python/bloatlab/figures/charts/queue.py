@@ -70,7 +70,7 @@ def queue(tables: network.Tables, *, width: int) -> Any:
 
 
 def _time(end: float, titled: bool) -> Any:
-    axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format=".6~g")
+    axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format=",.6~g")
     return vl.field("time_s:Q", scale=options(domain=[0, end], nice=False), axis=axis)
 
 

@@ -121,12 +121,12 @@ class _Grid:
 
     def time(self, titled: bool) -> Any:
         title = "time (s)" if titled else None
-        axis = options(title=title, labels=titled, ticks=titled, domain=titled, tickCount=5, format=".6~g")
+        axis = options(title=title, labels=titled, ticks=titled, domain=titled, tickCount=5, format=",.6~g")
         return vl.field("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
 
     def value(self, field: str, title: list[str], scale: Any, first: bool, ticks: list[float]) -> Any:
         axis = options(
-            title=title if first else None, labels=first, values=ticks, tickCount=20, format=".6~g", labelOverlap=False,
+            title=title if first else None, labels=first, values=ticks, tickCount=20, format=",.6~g", labelOverlap=False,
             minExtent=38 if first else 0,
         )  # fmt: skip
         return vl.field(f"{field}:Q", scale=scale, axis=axis)

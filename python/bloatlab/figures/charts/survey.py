@@ -132,7 +132,9 @@ def _lines(
     ticks = sorted(set(frame["x"].to_list()))
     is_log = axis == "cap" and bool(ticks) and parts.wants_log(ticks[0], ticks[-1])
     scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=8)
-    x = vl.field("x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=".6~g", labelSeparation=2))
+    x = vl.field(
+        "x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=",.6~g", labelSeparation=2)
+    )
     y = vl.field(
         "value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False, zero=False)
     )
@@ -397,8 +399,8 @@ def _scale(name: str) -> str:
 
 def _axis(name: str, domain: list[float]) -> dict[str, Any]:
     if name in LOGARITHMIC:
-        return options(title=None, format=".6~g", values=parts.log_ticks(domain[0], domain[1]), labelOverlap=False)
-    return options(title=None, format=".6~g")
+        return options(title=None, format=",.6~g", values=parts.log_ticks(domain[0], domain[1]), labelOverlap=False)
+    return options(title=None, format=",.6~g")
 
 
 def _domain(frame: pl.DataFrame, name: str) -> list[float]:

@@ -125,7 +125,7 @@ class _Axis:
         return draw
 
     def time(self, titled: bool) -> Any:
-        axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format=".6~g")
+        axis = options(title="time (s)" if titled else None, labels=titled, ticks=titled, tickCount=10, format=",.6~g")
         return vl.field("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
 
     def colour(self, legend: bool) -> Any:
