@@ -202,7 +202,7 @@ def test_the_ranking_reaches_the_terminal_json_and_page(capsys: pytest.CaptureFi
         assert word in text
     titles = re.findall(r'role="region" aria-label="([^"]+)"', text)
     assert len(titles) == len(set(titles))
-    assert "Scores of queue = fifo" in titles
+    assert "Scores of fifo" in titles
 
 
 @real

@@ -18,8 +18,8 @@ FINEST = {"ms": 3, "s": 4, "%": 3, "B": 1, "packets": 3, "segments": 3}
 ROUNDING = 1e-12
 """An interval is a remainder of rounding if it is shorter than this share of the mean."""
 _SIZED = re.compile(r"([\d.]+(?:e[-+]?\d+)?)(p|B|[kMGT]i?B|[kMGT]?bit/s|[mun]?s)\Z")
-# Headings with the unit of values that are given as bare numbers.
-_HEADINGS = {"lambda": "load (packets/s)"}
+# Headings with the unit of values that are bare numbers.
+_HEADINGS = {"lambda": "load (packets/s)", "depth": "buffer (BDP)"}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?\Z")
 _UNITS = {"p": "packets"}
 # How a value of a parameter is said in a sentence.

@@ -126,6 +126,7 @@ class NrDynamicBuffers(Experiment):
         Criterion(
             "retransmitted", "share retransmitted", "", "lower", "loss",
             f"sum of total_retransmissions_l4 / sum of tx_packets of the {BULK} flows", _retransmitted,
+            share=True,
         ),
     )  # fmt: skip
 

@@ -245,7 +245,7 @@ def shaped(table: Table) -> Finding | None:
     text = (
         "The claim: the operator's router can solve the problem. With FQ-CoDel in a UPF that sends at a fixed rate, "
         f"compared with the same queue in the RLC, the call's delay is {_range(ratios, 1, '')} times as long"
-        + (f", more than {FAR:g} times at {'; '.join(_place(point) for point in far)}" if far else "")
+        + (f", more than {FAR:g} times in {'; '.join(_place(point) for point in far)}" if far else "")
         + ". Where the rate of the radio falls below the UPF's rate, packets wait in the RLC, which has no queue "
         "management."
     )
@@ -313,11 +313,11 @@ def modes(table: Table) -> Finding | None:
     columns = (
         "channel",
         "retransmitted, UM",
-        "AM",
+        "retransmitted, AM",
         "goodput, UM (Mbit/s)",
-        "AM",
+        "goodput, AM (Mbit/s)",
         "shortest p99 of the call, UM (ms)",
-        "AM",
+        "shortest p99 of the call, AM (ms)",
     )
     return Finding("UM and AM", "", text, columns, tuple(rows))
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab.experiments import phrases
 from bloatlab.figures import network, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -60,7 +61,7 @@ def _places(tables: network.Tables) -> pl.DataFrame:
     """Place of each run on the axes that are neither roles nor derived from others."""
     swept = sweep.read(tables)
     names = [name for name in swept.parameters if name not in (*ROLES, "qlen")]
-    words = [pl.format("{} {}", pl.lit(name), pl.col(name)) for name in names]
+    words = [pl.format("{} {}", pl.lit(phrases.heading(name)), pl.col(name)) for name in names]
     return swept.frame.select("run_id", (pl.concat_str(words, separator=", ") if words else pl.lit("")).alias("place"))
 
 

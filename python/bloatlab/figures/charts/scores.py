@@ -14,7 +14,7 @@ NAMES = 90
 """Least room for the names of the contenders, pixels."""
 MOST = 150
 """Width of the contenders' names, pixels."""
-HEADS = 180
+HEADS = 240
 """Largest height of the vertical names of the columns, pixels."""
 NARROW = 560
 

@@ -13,7 +13,7 @@ from bloatlab.figures.theme import options, themed
 ROW = 20
 NAMES = 106
 """Width of the contenders' names, pixels."""
-HEADS = 200
+HEADS = 240
 NARROW = 560
 FACTOR = 8.0
 """A cell this many times worse than the best has the darkest colour."""
