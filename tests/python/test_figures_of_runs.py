@@ -163,7 +163,7 @@ def test_ellipses_have_a_panel_a_point_and_skip_those_without_long_flows():
     metrics = tables["metrics"].filter(~pl.col("run_id").str.contains("rate=2"))
     spec = figures.draw("goodput_ellipses", {**tables, "metrics": metrics}).to_dict()
     panels = [panel["title"]["text"] for row in spec["vconcat"] for panel in row["hconcat"]]
-    assert panels == ["rate 1", "rate 3"]
+    assert panels == ["rate of 1", "rate of 3"]
 
 
 def test_ellipses_of_a_crowd_have_colours_on_the_pareto_front_only():

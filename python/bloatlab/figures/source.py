@@ -177,7 +177,7 @@ def of_sides(store: Store, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {ENGINE_SERIES: _series(store, taken)}
 
 
-def of_sides(sides: Sequence[tuple[str, Store, Sequence[str]]]) -> dict[str, pl.DataFrame]:
+def of_stores(sides: Sequence[tuple[str, Store, Sequence[str]]]) -> dict[str, pl.DataFrame]:
     """As `of_engines`, for runs of one point in several stores: the name of each in the place of the engine.
 
     Args:

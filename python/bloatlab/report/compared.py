@@ -92,7 +92,7 @@ def make_page_of_sides(a: Side, b: Side, found: Comparison, command: str, *, eve
     within = varying({point: a.parameters[point] for point in pairs})
     drawn = []
     for place, (point, partner) in enumerate(list(pairs.items())[:MOST_POINTS]):
-        tables = source.of_sides([(of.name, of.store, _with_series(of, at)) for of, at in ((a, point), (b, partner))])
+        tables = source.of_stores([(of.name, of.store, _with_series(of, at)) for of, at in ((a, point), (b, partner))])
         if tables and figure.applicable(tables):
             picture = replace(draw_figure(drawings, figure, tables, f"p{place}-"), title=TITLE, caption=CAPTION)
             given = {name: json.loads(a.parameters[point][name]) for name in within if name not in apart}
