@@ -1,5 +1,6 @@
 //! Where the routers see packets, and how many at a time.
 
+use bloatlab_cc::CcConfig;
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND};
 
@@ -60,7 +61,8 @@ pub(crate) fn watch(plan: &Plan, flows: &[&PlanFlow]) -> Watch {
             is_varying |= link.vary_rate.is_some();
         }
     }
-    if is_varying || with_data.any(|flow| !flow.traffic.is_tcp()) {
+    let has_datagrams = with_data.any(|flow| !flow.traffic.is_tcp());
+    if is_varying || has_datagrams || flows.iter().any(leaps) {
         return Watch {
             places: MOST_SEEN,
             longest_wait: WITH_DATAGRAMS,
@@ -73,6 +75,11 @@ pub(crate) fn watch(plan: &Plan, flows: &[&PlanFlow]) -> Watch {
         places: places.min(MOST_SEEN),
         longest_wait: LONGEST_WAIT,
     }
+}
+
+/// Whether a flow can send many times what its links carry: in slow start, Hybla answers an ACK over a long path by dozens of packets.
+fn leaps(flow: &&PlanFlow) -> bool {
+    matches!(flow.cca, CcConfig::Hybla(_))
 }
 
 #[cfg(test)]
@@ -106,5 +113,6 @@ mod tests {
         );
         let datagrams = r#"{"traffic": {"kind": "cbr", "rate": "1Mbit/s"}}"#;
         assert_eq!(seen(r#""10Mbit/s""#, datagrams), MOST_SEEN);
+        assert_eq!(seen(r#""10Mbit/s""#, r#"{"cca": "hybla"}"#), MOST_SEEN);
     }
 }
