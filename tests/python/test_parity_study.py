@@ -65,6 +65,10 @@ def test_modes_tell_how_often_each_state_comes() -> None:
     assert said == "476 to 478 ms: 2 in sim, 1 in the kernel; 549 to 552 ms: 1 in sim, 3 in the kernel"
 
 
+def test_values_that_are_spread_have_no_modes() -> None:
+    assert modes([10.0, 20.0, 30.0], [12.0, 20.0, 40.0], SOJOURN) == []
+
+
 def test_two_sides_without_a_common_mode_have_none() -> None:
     assert modes([10.0, 20.0], [50.0, 51.0], SOJOURN) == []
 

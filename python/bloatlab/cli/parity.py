@@ -15,7 +15,6 @@ from bloatlab.cli.run import command_line, complain_of, interrupted, told, witho
 from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import axis, named
 from bloatlab.errors import ParameterError
-from bloatlab.experiments import phrases
 from bloatlab.parity.cached import Cached, as_csv, cells_of
 from bloatlab.parity.study import Found, Request, counts, grid, kernel_rows, median_ratio, study
 from bloatlab.parity.words import fixed, label, modes_text, sentence
@@ -218,10 +217,9 @@ def table(found: Found, most: int | None, *, everything: bool) -> FittedTable:
             Column("judgement"),
         ],
         "every metric" if everything else "outside the aims",
-        [*(["mean ± standard deviation over the seeds"]), *([f"and {left} more: --all prints them"] if left else [])],
+        ["means over the seeds", *([f"and {left} more: --all prints them"] if left else [])],
     )
     for one in rows[:most]:
         p = "-" if one.p is None else "<0.001" if one.p < 0.001 else f"{one.p:.3f}"
-        sides = (phrases.interval(mean, sd) for mean, sd in zip(one.means, one.deviations, strict=True))
-        table.add(label(one.cell), one.aim.heading, *sides, number(one.ratio), p, one.word)
+        table.add(label(one.cell), one.aim.heading, *map(number, one.means), number(one.ratio), p, one.word)
     return table

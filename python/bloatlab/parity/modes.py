@@ -12,6 +12,9 @@ from itertools import pairwise
 
 from bloatlab.parity.aims import Aim
 
+RUNS = 3
+"""Runs of a mode, on average, at least."""
+
 
 @dataclass(frozen=True)
 class Mode:
@@ -39,7 +42,8 @@ def modes(ours: Sequence[float], theirs: Sequence[float], aim: Aim) -> list[Mode
         aim: Says which values count as equal.
 
     Returns:
-        The modes by size of their values; empty if there is one, or if no mode has runs of both sides.
+        The modes by size of their values; empty if there is one, if no mode has runs of both sides, or if the values are
+        spread so widely that they form no groups.
     """
     values = sorted([*((value, True) for value in ours), *((value, False) for value in theirs)])
     groups = [values[:1]]
@@ -51,4 +55,5 @@ def modes(ours: Sequence[float], theirs: Sequence[float], aim: Aim) -> list[Mode
         Mode(group[0][0], group[-1][0], sum(mine for _, mine in group), sum(not mine for _, mine in group))
         for group in groups
     ]
-    return found if len(found) > 1 and any(of.ours and of.theirs for of in found) else []
+    few = 1 < len(found) <= len(values) / RUNS
+    return found if few and any(of.ours and of.theirs for of in found) else []

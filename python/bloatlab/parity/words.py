@@ -10,8 +10,8 @@ from bloatlab.parity.study import Found, counts
 
 
 def label(cell: Cell) -> str:
-    """The swept parameters of a cell, such as `fq_codel, 4 flows, 80ms`."""
-    return _listed(cell.parameters)
+    """The swept parameters of a cell, such as `fq_codel, RTT 80ms, 4 flows`. Flows without ECN are not mentioned."""
+    return _listed({name: value for name, value in cell.parameters.items() if (name, value) != ("ecn", "off")})
 
 
 def fixed(found: Found) -> str:
