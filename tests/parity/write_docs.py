@@ -9,6 +9,7 @@ from statistics import median
 from frame import Cell, Metric, Reference
 from linux_congestion_controls import LINUX_CONGESTION_CONTROLS
 from linux_queues import LINUX
+from linux_seeds import section as several_seeds
 from ns2_congestion_controls import NS2_CONGESTION_CONTROLS
 from ns2_queues import NS2
 from ns3_congestion_controls import NS3_CONGESTION_CONTROLS
@@ -109,6 +110,8 @@ def page() -> str:
         "",
     ]
     for reference in REFERENCES:
+        if reference is LINUX:
+            lines += several_seeds()
         lines += _section(reference)
     return "\n".join(lines)
 

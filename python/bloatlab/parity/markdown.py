@@ -10,8 +10,8 @@ from bloatlab.parity.study import Found, counts, median_ratio
 from bloatlab.parity.words import fixed, label, modes_text, sentence
 
 
-def markdown(found: Found) -> str:
-    """The sentence, how many cells agree per metric, what is outside its aim, and every metric of every cell."""
+def markdown(found: Found, *, cells: bool = True) -> str:
+    """The sentence, how many cells agree per metric, what is outside its aim, and with `cells` every metric of every cell."""
     return "\n".join(
         [
             sentence(found),
@@ -21,7 +21,7 @@ def markdown(found: Found) -> str:
             *shares(found),
             "",
             *_outside(found.outside()),
-            *_cells(found),
+            *(_cells(found) if cells else []),
             "",
         ]
     )

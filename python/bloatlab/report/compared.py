@@ -17,10 +17,11 @@ from bloatlab.metrics import for_people
 from bloatlab.report import text
 from bloatlab.report.current import COMPARED
 from bloatlab.report.drawing import Drawings
+from bloatlab.report.experiment_view import draw_figure
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, PlainTable
 from bloatlab.report.opening import openings
-from bloatlab.report.page import NAME, draw_figure, render, write
+from bloatlab.report.page import NAME, render, write
 from bloatlab.store import Store
 from bloatlab.store.text import readable
 

@@ -14,9 +14,10 @@ from bloatlab.parity.study import Found, counts, median_ratio
 from bloatlab.parity.words import fixed, label, modes_text, sentence
 from bloatlab.report import text
 from bloatlab.report.drawing import Drawings
+from bloatlab.report.experiment_view import draw_figure
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, PlainTable
-from bloatlab.report.page import draw_figure, render, write
+from bloatlab.report.page import render, write
 from bloatlab.store import Store
 
 NAME = "parity.html"
