@@ -84,7 +84,7 @@ impl Factory for Params {
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Choke {
             queue: Holes::default(),
-            admission: RedAdmission::new(&self.red(), context),
+            admission: RedAdmission::new(&self.red(), context).in_integers(),
             matched: 0,
         })
     }

@@ -28,7 +28,15 @@ impl RedAdmission {
         }
     }
 
-    /// Updates the average with the queue that an arrival sees. Returns whether the average is at least `min`.
+    /// Computes in integers as Linux's `choke`.
+    pub(crate) fn in_integers(self) -> Self {
+        Self {
+            controller: self.controller.in_integers(),
+            ..self
+        }
+    }
+
+    /// Updates the average with the queue that an arrival sees. Returns whether the average is beyond `min`.
     #[inline]
     pub(crate) fn average(&mut self, now: Nanos, packets: u64, bytes: u64) -> bool {
         self.controller

@@ -24,6 +24,8 @@ pub struct RedController {
     bytemode: bool,
     /// The smallest number of queued packets at which it signals.
     least: u64,
+    /// Whether it computes in integers as Linux's `choke`; see [`in_integers`](RedController::in_integers).
+    integers: bool,
     adaptive: bool,
     ecn: bool,
     harddrop: bool,
@@ -130,10 +132,31 @@ impl RedController {
                 (true, true) => 1,
                 (true, false) => 2,
             },
+            integers: false,
             adaptive: params.adaptive,
             ecn: params.ecn,
             harddrop: params.harddrop,
             nodrop: params.nodrop,
+        }
+    }
+
+    /// Computes in integers as Linux's `choke`, whose thresholds are so few packets that it shows. The average has binary places only for its weight: an
+    /// arrival changes it by the weight times a whole number. The probability and the spacing of signals count whole packets. An average that equals a
+    /// threshold is not above it.
+    pub(crate) fn in_integers(self) -> Self {
+        Self {
+            integers: true,
+            ..self
+        }
+    }
+
+    /// Whether the average is beyond a threshold.
+    #[inline]
+    fn beyond(&self, avg: f64, threshold: f64) -> bool {
+        if self.integers {
+            avg > threshold
+        } else {
+            avg >= threshold
         }
     }
 
@@ -152,17 +175,22 @@ impl RedController {
         (self.min, self.max)
     }
 
-    /// Updates the average with the queue that an arrival sees. Returns whether the average is at least `min`.
+    /// Updates the average with the queue that an arrival sees. Returns whether the average is beyond `min`.
     #[inline]
     pub fn average(&self, state: &mut RedState, now: Nanos, packets: u64, bytes: u64) -> bool {
         if state.idle_since == NEVER {
             let queue = if self.in_bytes { bytes } else { packets };
-            state.avg += self.weight * (queue as f64 - state.avg);
+            let avg = if self.integers {
+                libm::floor(state.avg)
+            } else {
+                state.avg
+            };
+            state.avg += self.weight * (queue as f64 - avg);
         } else {
             state.avg = self.average_at(state, now);
             state.idle_since = NEVER;
         }
-        state.avg >= self.min
+        self.beyond(state.avg, self.min)
     }
 
     /// The average at `now`, which may be in an idle time.
@@ -191,17 +219,16 @@ impl RedController {
     /// Judges an arrival of `size` bytes that sees `packets` packets. The average must be updated before.
     #[inline]
     pub fn judge(&self, state: &mut RedState, packets: u64, size: u32, rng: &mut Rng) -> Signal {
-        if state.avg < self.min || packets < self.least {
+        if !self.beyond(state.avg, self.min) || packets < self.least {
             state.count = None;
             return Signal::Pass;
         }
-        if state.avg
-            >= if self.gentle {
-                2.0 * self.max
-            } else {
-                self.max
-            }
-        {
+        let certain = if self.gentle {
+            2.0 * self.max
+        } else {
+            self.max
+        };
+        if self.beyond(state.avg, certain) {
             state.count = None;
             return Signal::Forced;
         }
@@ -217,7 +244,9 @@ impl RedController {
         };
         // Floyd and Jacobson 1993, section 7: the spacing is uniform. As in Linux, there is one random number per signal, not per packet.
         let count = count + unit;
-        let due = if self.wait {
+        let due = if self.integers {
+            self.is_due_in_integers(state, count)
+        } else if self.wait {
             (count + unit) * self.probability(state) > 1.0 + state.spacing
         } else {
             count * self.probability(state) > state.spacing
@@ -228,6 +257,13 @@ impl RedController {
         }
         state.spacing = rng.uniform();
         Signal::Early
+    }
+
+    /// Whether a signal is due after `count` packets: whole packets above `min`, times `count`, against a whole multiple of the probability's step.
+    #[inline]
+    fn is_due_in_integers(&self, state: &RedState, count: f64) -> bool {
+        let excess = libm::floor(state.avg - self.min);
+        excess * count >= libm::floor(state.spacing * (self.max - self.min) / self.probability)
     }
 
     /// Marks or drops the packet according to a signal. Returns whether the packet may pass.
