@@ -1,8 +1,6 @@
 //! FQ-PIE: flows are hashed to queues, PIE controls each queue, and deficit round robin serves them, new flows first.
 
-use std::hint::select_unpredictable;
-
-use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng, SECOND};
+use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +127,6 @@ impl Factory for Params {
             listed: false,
             stirred: false,
             backlog: 0,
-            delay: 0,
             state: PieState::new(&pie),
         };
         let count = self.flows as usize;
@@ -144,7 +141,7 @@ impl Factory for Params {
             hash: FlowHash::new(&mut context.rng, self.flows),
             limit,
             room: limit.and(Capacity::new(Limit::Bytes(self.memory_limit.0), 1)),
-            controller: PieController::new(&pie, context.mtu),
+            controller: PieController::new(&pie, context.mtu).winding_up(),
             tupdate: self.tupdate.0,
             next_update: self.tupdate.0,
             rng: context.rng,
@@ -165,8 +162,6 @@ struct Flow {
     listed: bool,
     /// Whether it is among the flows that updates may change.
     stirred: bool,
-    /// Sojourn time of the last packet that left; 0 if that packet left the queue empty.
-    delay: Nanos,
     state: PieState,
 }
 
@@ -303,9 +298,9 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
                 let (size, sojourn) = (packet.size(), now.saturating_sub(packet.enqueued_at()));
                 flow.turn.deficit -= size as i32;
                 flow.backlog -= size;
-                flow.delay = select_unpredictable(flow.backlog == 0, 0, sojourn);
-                if let Some(rate) = self.rates.get_mut(place) {
-                    rate.departed(now, size, u64::from(flow.backlog));
+                match self.rates.get_mut(place) {
+                    Some(rate) => rate.departed(now, size, u64::from(flow.backlog)),
+                    None => flow.state.departed(sojourn, u64::from(flow.backlog)),
                 }
                 return self.slab.pop(&mut flow.chain);
             }
@@ -340,11 +335,12 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         let (flows, rates, controller) = (&mut self.flows, &self.rates, &self.controller);
         self.stirred.retain(|place| {
             let flow = &mut flows[place as usize];
+            let backlog = u64::from(flow.backlog);
             let qdelay = match rates.get(place as usize) {
-                Some(rate) => rate.delay(u64::from(flow.backlog)),
-                None => flow.delay as f64 / SECOND as f64,
+                Some(rate) => rate.delay(backlog),
+                None => flow.state.qdelay(),
             };
-            controller.update(&mut flow.state, qdelay);
+            controller.update(&mut flow.state, qdelay, backlog);
             // Whether further updates may change it.
             flow.stirred = flow.listed | !controller.is_settled(&flow.state);
             flow.stirred
@@ -352,7 +348,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         self.next_update = now + self.tupdate;
     }
 
-    /// `prob` and `delay` (seconds) are those of the queue with the highest probability.
+    /// `prob` and `delay` (seconds) are those of the queue with the highest probability, whose excess over 1 is left out.
     fn stats(&self) -> Vec<(&'static str, f64)> {
         let mut worst = &self.flows[0];
         for flow in &self.flows {
@@ -361,8 +357,8 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             }
         }
         vec![
-            ("prob", worst.state.prob()),
-            ("delay", worst.delay as f64 / SECOND as f64),
+            ("prob", worst.state.prob().min(1.0)),
+            ("delay", worst.state.qdelay()),
             ("pkts_in", self.stats.pkts_in as f64),
             ("overlimit", self.stats.overlimit as f64),
             ("overmemory", self.stats.overmemory as f64),

@@ -1,5 +1,7 @@
 //! PIE (RFC 8033): a proportional integral controller of the queueing delay, and a queue that uses it.
 
+use std::hint::select_unpredictable;
+
 use bloatlab_units::{Duration, Limit, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,7 +105,6 @@ impl Factory for Params {
             controller: PieController::new(self, context.mtu),
             state: PieState::new(self),
             rate: self.dq_rate_estimator.then(DepartureRate::default),
-            delay: 0,
             next_update: self.tupdate.0,
             rng: context.rng,
             stats: Stats::default(),
@@ -123,6 +124,8 @@ pub struct PieController {
     mark_ecnth: f64,
     bytemode: bool,
     mtu: u32,
+    /// The highest value of `prob`.
+    most: f64,
 }
 
 /// PIE's state of one queue.
@@ -134,6 +137,8 @@ pub struct PieState {
     accu_prob: f64,
     /// For how much longer a burst may pass without drops.
     burst_allowance: Nanos,
+    /// Newest measurement of the delay, seconds.
+    qdelay: f64,
     /// Delay at the last update, seconds.
     qdelay_old: f64,
 }
@@ -145,6 +150,7 @@ impl PieState {
             prob: 0.0,
             accu_prob: 0.0,
             burst_allowance: params.max_burst.0,
+            qdelay: 0.0,
             qdelay_old: 0.0,
         }
     }
@@ -152,6 +158,17 @@ impl PieState {
     /// The drop probability.
     pub fn prob(&self) -> f64 {
         self.prob
+    }
+
+    /// The newest measurement of the delay, in seconds.
+    pub fn qdelay(&self) -> f64 {
+        self.qdelay
+    }
+
+    /// Measures the delay by a departure: the sojourn time of the packet, or 0 if it left the queue empty.
+    #[inline]
+    pub fn departed(&mut self, sojourn: Nanos, backlog: u64) {
+        self.qdelay = select_unpredictable(backlog == 0, 0, sojourn) as f64 / SECOND as f64;
     }
 
     /// Records that a packet was dropped because the queue was full.
@@ -173,6 +190,17 @@ impl PieController {
             mark_ecnth: params.mark_ecnth,
             bytemode: params.bytemode,
             mtu,
+            // RFC 8033 section 4.2: a probability is at most 1.
+            most: 1.0,
+        }
+    }
+
+    /// Lets the probability rise up to 256, as Linux does. Above 1, every packet gets a signal. So a queue that was long for a long time gets every
+    /// signal until its delay has been short for as long.
+    pub(crate) fn winding_up(self) -> Self {
+        Self {
+            most: 256.0,
+            ..self
         }
     }
 
@@ -183,8 +211,8 @@ impl PieController {
         if state.burst_allowance > 0 {
             return Verdict::Forward;
         }
-        // RFC 8033 section 4.1: do not drop while the delay is low or the queue is almost empty.
-        let calm = state.qdelay_old < self.target / 2.0 && state.prob < 0.2;
+        // RFC 8033 section 4.1: do not drop while the delay is low or the queue is almost empty. As in Linux, the delay is the newest one.
+        let calm = state.qdelay < self.target / 2.0 && state.prob < 0.2;
         if calm || backlog < 2 * u64::from(self.mtu) {
             return Verdict::Forward;
         }
@@ -211,12 +239,12 @@ impl PieController {
 
     /// Whether updates change nothing as long as no packet arrives.
     pub fn is_settled(&self, state: &PieState) -> bool {
-        let idle = (state.prob == 0.0) & (state.qdelay_old == 0.0);
+        let idle = (state.prob == 0.0) & (state.qdelay == 0.0) & (state.qdelay_old == 0.0);
         idle & (state.burst_allowance == self.max_burst)
     }
 
-    /// Updates the drop probability from the delay in seconds. Called every `tupdate`.
-    pub fn update(&self, state: &mut PieState, qdelay: f64) {
+    /// Updates the drop probability from the delay in seconds and the backlog in bytes. Called every `tupdate`.
+    pub fn update(&self, state: &mut PieState, qdelay: f64, backlog: u64) {
         let error = self.alpha * (qdelay - self.target);
         let trend = self.beta * (qdelay - state.qdelay_old);
         let mut step = (error + trend) * scale(state.prob);
@@ -229,17 +257,19 @@ impl PieController {
             step += 0.02;
         }
         state.prob += step;
-        // RFC 8033 section 4.2: the probability of an idle queue decays exponentially.
-        if qdelay == 0.0 && state.qdelay_old == 0.0 {
-            state.prob *= 0.98;
+        // RFC 8033 section 4.2: the probability of an idle queue decays exponentially; 1 - 1/64 is sufficient. As in Linux, a queue that holds packets is
+        // not idle. Its last departure left it empty, so its delay is not known.
+        if qdelay == 0.0 && state.qdelay_old == 0.0 && backlog == 0 {
+            state.prob *= 1.0 - 1.0 / 64.0;
         }
-        state.prob = state.prob.clamp(0.0, 1.0);
+        state.prob = state.prob.clamp(0.0, self.most);
         // RFC 8033 section 4.4: the allowance decreases with time, and a quiet time restores it.
         state.burst_allowance = state.burst_allowance.saturating_sub(self.tupdate);
         let half = self.target / 2.0;
         if state.prob == 0.0 && qdelay < half && state.qdelay_old < half {
             state.burst_allowance = self.max_burst;
         }
+        state.qdelay = qdelay;
         state.qdelay_old = qdelay;
     }
 }
@@ -314,8 +344,6 @@ struct Pie<P> {
     controller: PieController,
     state: PieState,
     rate: Option<DepartureRate>,
-    /// Sojourn time of the last packet that left; 0 if that packet left the queue empty.
-    delay: Nanos,
     next_update: Nanos,
     rng: Rng,
     stats: Stats,
@@ -326,7 +354,7 @@ impl<P: Packet> Pie<P> {
     fn qdelay(&self) -> f64 {
         match &self.rate {
             Some(rate) => rate.delay(self.ring.bytes()),
-            None => self.delay as f64 / SECOND as f64,
+            None => self.state.qdelay,
         }
     }
 }
@@ -365,14 +393,13 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
         let packet = self.ring.pop()?;
         let backlog = self.ring.bytes();
-        if let Some(rate) = &mut self.rate {
-            rate.departed(now, packet.size(), backlog);
+        match &mut self.rate {
+            Some(rate) => rate.departed(now, packet.size(), backlog),
+            None => {
+                let sojourn = now.saturating_sub(packet.enqueued_at());
+                self.state.departed(sojourn, backlog);
+            }
         }
-        self.delay = if backlog == 0 {
-            0
-        } else {
-            now.saturating_sub(packet.enqueued_at())
-        };
         Some(packet)
     }
 
@@ -394,7 +421,8 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 
     fn wake(&mut self, now: Nanos) {
         let qdelay = self.qdelay();
-        self.controller.update(&mut self.state, qdelay);
+        let backlog = self.ring.bytes();
+        self.controller.update(&mut self.state, qdelay, backlog);
         self.next_update = now + self.controller.tupdate;
     }
 

@@ -48,6 +48,24 @@ fn only_the_flow_with_delay_loses_packets() {
 }
 
 #[test]
+fn a_probability_that_rose_beyond_one_takes_as_long_to_fall() {
+    // As in Linux. With a bound of 1, the first update after the queue has emptied would set the probability to 0.
+    let mut queue = build(json!({ "kind": "fq_pie", "quantum": "1500B" }));
+    let mut log = Log::default();
+    arrive(queue.as_mut(), &mut log, 1, 2_000);
+    for n in 1..=400 {
+        queue.dequeue(ms(15.0) * n, &mut log).unwrap();
+        queue.wake(ms(15.0) * n);
+    }
+    while queue.dequeue(ms(6_000.0), &mut log).is_some() {}
+    // By then it is about 15. The first update subtracts 1.25 * 6 = 7.5 because the delay fell by 6 s, the others 1/64 each.
+    for n in 1..=33 {
+        queue.wake(ms(6_000.0) + ms(15.0) * n);
+    }
+    assert_eq!(stat(queue.as_ref(), "prob"), 1.0);
+}
+
+#[test]
 fn excess_packets_are_dropped_on_arrival() {
     let mut log = Log::default();
     let mut queue = build(json!({ "kind": "fq_pie", "limit": "3p" }));

@@ -22,7 +22,7 @@ fn after(params: Params, delays: &[f64]) -> (PieController, PieState) {
     let (controller, mut state) = (PieController::new(&params, 1500), PieState::new(&params));
     delays
         .iter()
-        .for_each(|&delay| controller.update(&mut state, delay));
+        .for_each(|&delay| controller.update(&mut state, delay, DEEP));
     (controller, state)
 }
 
@@ -49,7 +49,7 @@ fn steps_grow_with_the_probability_as_the_table_says() {
     while state.prob() < 0.2 {
         let before = state.prob();
         let (_, divisor) = table.iter().find(|(below, _)| before < *below).unwrap();
-        controller.update(&mut state, 0.020);
+        controller.update(&mut state, 0.020, DEEP);
         assert!(
             (state.prob() - before - 0.000625 / divisor).abs() < 1e-15,
             "at {before}"
@@ -67,9 +67,9 @@ fn steps_grow_with_the_probability_as_the_table_says() {
         &[0.001],
     );
     assert!(close(state.prob(), 0.00125 / 2048.0));
-    controller.update(&mut state, 0.002);
+    controller.update(&mut state, 0.002, DEEP);
     assert!(close(state.prob(), 2.0 * 0.00125 / 2048.0));
-    controller.update(&mut state, 0.003);
+    controller.update(&mut state, 0.003, DEEP);
     assert!(close(
         state.prob(),
         2.0 * 0.00125 / 2048.0 + 0.00125 / 512.0
@@ -80,7 +80,7 @@ fn steps_grow_with_the_probability_as_the_table_says() {
 fn at_a_tenth() -> (PieController, PieState) {
     let (controller, mut state) = after(Params::default(), &[0.020]);
     while state.prob() < 0.1 {
-        controller.update(&mut state, 0.020);
+        controller.update(&mut state, 0.020, DEEP);
     }
     (controller, state)
 }
@@ -90,10 +90,10 @@ fn above_a_tenth_a_step_is_at_most_two_hundredths() {
     let (controller, mut state) = at_a_tenth();
     let before = state.prob();
     // 0.125 * 0.185 + 1.25 * 0.18 = 0.248125: capped.
-    controller.update(&mut state, 0.200);
+    controller.update(&mut state, 0.200, DEEP);
     assert!(close(state.prob(), before + 0.02));
     // Above 250 ms, 0.02 is added: 0.125 * 0.285 + 1.25 * 0.1 is capped as well.
-    controller.update(&mut state, 0.300);
+    controller.update(&mut state, 0.300, DEEP);
     assert!(close(state.prob(), before + 0.02 + 0.04));
 }
 
@@ -102,13 +102,17 @@ fn an_idle_queue_forgets() {
     let (controller, mut state) = at_a_tenth();
     let before = state.prob();
     // 0.125 * -0.015 + 1.25 * -0.02 = -0.026875. There is no decay yet, because the previous delay was not 0.
-    controller.update(&mut state, 0.0);
+    controller.update(&mut state, 0.0, 0);
     let first = before - 0.026875;
     assert!(close(state.prob(), first));
-    // Now 0.125 * -0.015 / 2 = -0.0009375, and the result is multiplied by 0.98.
-    controller.update(&mut state, 0.0);
-    assert!(close(state.prob(), (first - 0.0009375) * 0.98));
-    (0..1000).for_each(|_| controller.update(&mut state, 0.0));
+    // Now 0.125 * -0.015 / 2 = -0.0009375. A queue that holds packets is not idle, whatever the delay of the last departure.
+    let mut busy = state;
+    controller.update(&mut busy, 0.0, 1500);
+    assert!(close(busy.prob(), first - 0.0009375));
+    // If it is empty, the result is multiplied by 63/64.
+    controller.update(&mut state, 0.0, 0);
+    assert!(close(state.prob(), (first - 0.0009375) * 63.0 / 64.0));
+    (0..1000).for_each(|_| controller.update(&mut state, 0.0, 0));
     assert_eq!(state.prob(), 0.0);
 }
 
@@ -130,13 +134,13 @@ fn a_burst_passes_for_150_ms_and_again_after_congestion_ends() {
             !arrivals(&controller, &mut state, 1000).contains(&Drop),
             "update {update}"
         );
-        controller.update(&mut state, 2.0 + f64::from(update));
+        controller.update(&mut state, 2.0 + f64::from(update), DEEP);
     }
     assert!(arrivals(&controller, &mut state, 1000).contains(&Drop));
     // Without congestion: probability 0, and both this and the previous delay below half the target.
-    (0..2000).for_each(|_| controller.update(&mut state, 0.0));
+    (0..2000).for_each(|_| controller.update(&mut state, 0.0, 0));
     assert_eq!(state.prob(), 0.0);
-    controller.update(&mut state, 5.0);
+    controller.update(&mut state, 5.0, DEEP);
     assert!(!arrivals(&controller, &mut state, 1000).contains(&Drop));
 }
 
@@ -166,9 +170,21 @@ fn nothing_is_dropped_while_the_queue_is_short_or_the_delay_low() {
     assert!((0..1000).all(|_| controller.judge(&mut state, 2999, 1500, &mut rng) == Forward));
     assert!((0..1000).any(|_| controller.judge(&mut state, 3000, 1500, &mut rng) == Drop));
     // The delay falls below half the target, and the probability is below 0.2.
-    controller.update(&mut state, 0.0074);
+    controller.update(&mut state, 0.0074, DEEP);
     assert!(state.prob() > 0.05);
     assert!(!arrivals(&controller, &mut state, 1000).contains(&Drop));
+}
+
+#[test]
+fn the_newest_delay_decides_whether_the_delay_is_low() {
+    // The last update saw 20 ms; then a packet leaves after 1 ms, and one that leaves the queue empty.
+    for (sojourn, backlog) in [(MILLISECOND, DEEP), (20 * MILLISECOND, 0)] {
+        let (controller, mut state) = at_a_tenth();
+        state.departed(sojourn, backlog);
+        assert!(!arrivals(&controller, &mut state, 1000).contains(&Drop));
+        state.departed(8 * MILLISECOND, DEEP);
+        assert!(arrivals(&controller, &mut state, 1000).contains(&Drop));
+    }
 }
 
 #[test]
@@ -181,12 +197,12 @@ fn marks_stop_when_the_probability_passes_a_tenth() {
         &[0.020],
     );
     while state.prob() < 0.09 {
-        controller.update(&mut state, 0.020);
+        controller.update(&mut state, 0.020, DEEP);
     }
     let verdicts = arrivals(&controller, &mut state, 1000);
     assert!(verdicts.contains(&Mark) && !verdicts.contains(&Drop));
     while state.prob() <= 0.1 {
-        controller.update(&mut state, 0.020);
+        controller.update(&mut state, 0.020, DEEP);
     }
     let verdicts = arrivals(&controller, &mut state, 1000);
     assert!(verdicts.contains(&Drop) && !verdicts.contains(&Mark));
@@ -202,7 +218,7 @@ fn in_byte_mode_small_packets_are_dropped_less() {
         &[0.020],
     );
     while state.prob() < 0.1 {
-        controller.update(&mut state, 0.020);
+        controller.update(&mut state, 0.020, DEEP);
     }
     let mut rng = rng();
     let mut drops = |size| {
