@@ -30,7 +30,7 @@ fn judge(state: &mut CodelState, times: &[f64]) -> Vec<Verdict> {
 }
 
 #[test]
-fn drops_follow_the_inverse_square_root() {
+fn drops_follow_newtons_approximation_of_the_inverse_square_root() {
     let state = &mut CodelState::default();
     // Above the target from t = 0: CoDel waits for one interval.
     assert_eq!(judge(state, &[0.0, 50.0, 99.999_999]), [Forward; 3]);
@@ -39,22 +39,22 @@ fn drops_follow_the_inverse_square_root() {
         judge(state, &[100.0, 100.0, 199.999_999]),
         [Drop, Forward, Forward]
     );
-    // count = 2: 200 + 100 / sqrt(2).
+    // count = 2: Newton's step from 1 is 1 (1.5 - 0.5 * 2 * 1) = 0.5, where 1 / sqrt(2) is 0.71. A Linux 7.2 beside it marks at 456, 560 and 610 ms.
     assert_eq!(
-        judge(state, &[200.0, 200.0, 270.710_677]),
+        judge(state, &[200.0, 200.0, 249.999_999]),
         [Drop, Forward, Forward]
     );
-    // count = 3: 270.710678 + 100 / sqrt(3).
+    // count = 3: 0.5 (1.5 - 0.5 * 3 * 0.25) = 0.5625, so 250 + 56.25.
     assert_eq!(
-        judge(state, &[270.710_679, 270.710_679, 328.445_703]),
+        judge(state, &[250.0, 250.0, 306.249_999]),
         [Drop, Forward, Forward]
     );
-    // count = 4: 328.445705 + 50.
+    // count = 4: 0.5625 (1.5 - 0.5 * 4 * 0.5625^2) = 0.48779296875.
     assert_eq!(
-        judge(state, &[328.445_706, 328.445_706, 378.445_702]),
+        judge(state, &[306.25, 306.25, 355.029_295]),
         [Drop, Forward, Forward]
     );
-    assert_eq!(judge(state, &[378.445_706]), [Drop]);
+    assert_eq!(judge(state, &[355.029_297]), [Drop]);
     assert_eq!(state.count(), 5);
 }
 
@@ -62,7 +62,7 @@ fn drops_follow_the_inverse_square_root() {
 fn the_schedule_does_not_slip_when_packets_come_late() {
     let state = &mut CodelState::default();
     assert_eq!(judge(state, &[0.0, 100.0, 100.0]), [Forward, Drop, Forward]);
-    // Due at 200 and 270.7 and 328.4; at 330 all three are due at once, the fourth at 378.4.
+    // Due at 200 and 250 and 306.25; at 330 all three are due at once, the fourth at 355.03.
     assert_eq!(
         judge(state, &[330.0, 330.0, 330.0, 330.0]),
         [Drop, Drop, Drop, Forward]
@@ -80,7 +80,7 @@ fn one_packet_below_the_target_ends_dropping_and_restarts_the_interval() {
     assert_eq!(judge(state, &[260.0]), [Drop]);
 }
 
-/// Enters dropping at 100 ms and leaves it at 330 ms with count 4, which is three more than on entry. The next drop is due at 378.4 ms.
+/// Enters dropping at 100 ms and leaves it at 330 ms with count 4, which is three more than on entry. The next drop is due at 355.03 ms.
 fn after_four_drops(state: &mut CodelState) {
     judge(state, &[0.0, 100.0, 100.0, 330.0, 330.0, 330.0, 330.0]);
     assert_eq!(controller().judge(state, ms(340.0), SHORT, DEEP), Forward);
@@ -91,22 +91,22 @@ fn after_four_drops(state: &mut CodelState) {
 fn reentry_within_sixteen_intervals_resumes_the_rate() {
     let state = &mut CodelState::default();
     after_four_drops(state);
-    // 1978.4 ms is 16 intervals after 378.4. The first packet is above the target at 1878, so dropping starts at 1978.
-    assert_eq!(judge(state, &[1878.0, 1978.0]), [Forward, Drop]);
-    // count = 4 - 1 = 3: the next is due 100 / sqrt(3) = 57.735 ms later.
+    // 1955.03 ms is 16 intervals after 355.03. The first packet is above the target at 1855, so dropping starts at 1955.
+    assert_eq!(judge(state, &[1855.0, 1955.0]), [Forward, Drop]);
+    // count = 4 - 1 = 3: the next is due 48.78 (1.5 - 0.5 * 3 * 0.4878^2) = 55.759 ms later.
     assert_eq!(state.count(), 3);
-    assert_eq!(judge(state, &[1978.0, 2035.735025]), [Forward, Forward]);
-    assert_eq!(judge(state, &[2035.735026]), [Drop]);
+    assert_eq!(judge(state, &[1955.0, 2010.758]), [Forward, Forward]);
+    assert_eq!(judge(state, &[2010.759]), [Drop]);
 }
 
 #[test]
 fn reentry_after_sixteen_intervals_starts_from_one() {
     let state = &mut CodelState::default();
     after_four_drops(state);
-    assert_eq!(judge(state, &[1879.0, 1979.0]), [Forward, Drop]);
+    assert_eq!(judge(state, &[1856.0, 1956.0]), [Forward, Drop]);
     assert_eq!(state.count(), 1);
     assert_eq!(
-        judge(state, &[1979.0, 2078.999999, 2079.0]),
+        judge(state, &[1956.0, 2055.999999, 2056.0]),
         [Forward, Forward, Drop]
     );
 }
