@@ -25,17 +25,6 @@ METRICS = [
 ]
 SPREAD = frozenset({"drop_rate", "jain", "retransmissions"})
 
-EXPLANATIONS = {
-    "a": Explanation(
-        lambda r: r["flows"] == "10" and r["buf_pkts"] == "33",
-        frozenset({"queue", "sojourn"}),
-        "The buffer has three places per flow. Its mean queue is 22 packets here and 24.5 in ns-2. Access links "
-        "that are 5, 10 or 20 times as fast as the bottleneck, on either side, do not change this, so it is not "
-        "their phase. Without PRR ours has 20.7. Not explained further.",
-    ),
-}
-
-
 def scenario(row: Row) -> dict[str, Any]:
     """The row as a scenario."""
     document = ns2_queues.scenario({**row, "rtt_ms": "40", "pkt_bytes": "1500", "dur_s": "60"})
@@ -87,7 +76,7 @@ NS2_CONGESTION_CONTROLS = Reference(
 1500 bytes, no delayed ACK, initial window 2, measured from 10 s to 60 s. Ours is `reno`. Both sides: the mean over five
 start times.""",
     metrics=METRICS,
-    explanations=EXPLANATIONS,
+    explanations={},
     labels={"Mbit/s": lambda r: r["cap_mbps"], "flows": lambda r: r["flows"], "buffer": lambda r: r["buf_pkts"]},
     section=lambda r: r["aqm"],
     make=make,

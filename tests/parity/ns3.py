@@ -122,6 +122,8 @@ def scenario(row: Row) -> dict[str, Any]:
         # ns-3 sends segments one by one.
         "gso_max_segs": 1,
         "timeout": "rfc6298",
+        # ns-3 counts bytes in recovery.
+        "recovery": "prr_bytes",
     }
     return {
         "name": "ns3",

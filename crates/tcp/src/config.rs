@@ -20,10 +20,12 @@ pub enum LossDetection {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduction {
-    /// Proportional rate reduction (RFC 6937).
+    /// Proportional rate reduction (RFC 6937) in whole segments, as in Linux: a segment is sent as soon as a part of it is due.
     #[default]
     #[serde(alias = "TcpPrrRecovery")]
     Prr,
+    /// Proportional rate reduction (RFC 6937) in bytes, as in ns-3: a segment is sent when all of it is due.
+    PrrBytes,
     /// At once. Segments are sent again when the pipe has drained (RFC 6675).
     #[serde(alias = "TcpClassicRecovery")]
     Classic,

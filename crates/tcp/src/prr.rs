@@ -35,12 +35,12 @@ impl Prr {
 
     /// Whether the ACK that ends a recovery grows the window by what it delivered, as any other ACK (Linux). Otherwise only the next ACK does.
     pub fn is_over_at_once(&self) -> bool {
-        self.kind == Reduction::Prr
+        self.kind != Reduction::Classic
     }
 
     /// Whether a loss of data sent during recovery starts another recovery even if it was retransmitted (Linux), or only if it was not.
     pub fn counts_repeated(&self) -> bool {
-        self.kind == Reduction::Prr
+        self.kind != Reduction::Classic
     }
 
     /// Records that a segment was sent during recovery.
@@ -57,9 +57,12 @@ impl Prr {
         self.delivered += ack.delivered_now;
         let mut quota = if pipe > ssthresh {
             // RFC 6937 section 3: send in proportion to what is delivered.
-            (self.delivered * ssthresh)
-                .div_ceil(self.flight)
-                .saturating_sub(self.out)
+            let due = (self.delivered * ssthresh).div_ceil(self.flight);
+            let sent = match self.kind {
+                Reduction::PrrBytes => due,
+                _ => due.next_multiple_of(mss),
+            };
+            sent.saturating_sub(self.out)
         } else {
             // Slow-start reduction bound while the ACK advances and nothing more is lost; otherwise packet conservation.
             let safe = ack.acked > 0 && ack.lost_now == 0;
@@ -114,6 +117,38 @@ mod tests {
             pipe += quota;
         }
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_part_of_a_segment_counts_as_a_segment_except_in_bytes() {
+        // From 7 segments to 4. In segments, ceil(4/7 n) of n delivered: 1, 2, 2, 3. A Linux 7.2 beside it sends on the same ACKs.
+        for (kind, expected) in [
+            (Reduction::Prr, [1, 1, 0, 1]),
+            (Reduction::PrrBytes, [1, 0, 0, 0]),
+        ] {
+            let mut prr = Prr::new(kind);
+            prr.begin(7000);
+            let window = Window {
+                ssthresh: 4000,
+                mss: 1000,
+                ..Window::new(1000, 10)
+            };
+            let mut pipe = 7000;
+            let sent = expected.map(|_| {
+                pipe -= 1000;
+                let ack = Ack {
+                    in_flight: pipe,
+                    delivered_now: 1000,
+                    acked: 1000,
+                    ..Ack::default()
+                };
+                let segments = (prr.on_ack(&ack, &window) - pipe) / 1000;
+                prr.on_send(segments * 1000);
+                pipe += segments * 1000;
+                segments
+            });
+            assert_eq!(sent, expected);
+        }
     }
 
     #[test]

@@ -297,9 +297,9 @@ impl Receiver {
         match self.echo.feedback {
             EcnFeedback::Off => false,
             EcnFeedback::Classic => {
-                // RFC 3168 section 6.1.3: echo from CE until CWR.
+                // RFC 3168 section 6.1.3: echo from CE until CWR. Marks do not change when ACKs are sent, except for quick ACKs at the first one.
                 self.echo.on = marked || (self.echo.on && !segment.has(CWR));
-                marked
+                false
             }
             EcnFeedback::Dctcp if self.echo.on == marked => false,
             EcnFeedback::Dctcp => {

@@ -17,15 +17,18 @@ impl Sender {
         let was = self.state;
         self.look_for_undo(&mut ack, signs);
         match self.state {
-            State::Open if ack.lost_now > 0 => self.enter_recovery(&ack),
-            State::Open if signs.echo && !self.responds_to_marks => {
-                self.stats.ecn_reductions += 1;
-                self.enter_cwr(Signal::Ecn, &ack);
-            }
+            State::Open | State::Cwr if ack.lost_now > 0 => self.enter_recovery(&ack),
             State::Open => {}
-            State::Cwr if ack.lost_now > 0 => self.enter_recovery(&ack),
+            // As in Linux, the reduction lasts until the segment with CWR is acknowledged, which follows `recover`. An echo before that is no new mark.
+            State::Cwr if self.una > self.recover => self.leave_recovery(&ack),
+            State::Cwr => {}
             _ if self.una >= self.recover => self.leave_recovery(&ack),
             _ => {}
+        }
+        let may_reduce = self.state == State::Open && matches!(was, State::Open | State::Cwr);
+        if may_reduce && signs.echo && !self.responds_to_marks {
+            self.stats.ecn_reductions += 1;
+            self.enter_cwr(Signal::Ecn, &ack);
         }
         ack.in_recovery = self.state != State::Open;
         if self.owns_recovery {
@@ -68,7 +71,8 @@ impl Sender {
     fn enter_cwr(&mut self, signal: Signal, ack: &Ack) {
         self.undo.forget();
         self.cc.on_congestion(&mut self.window, signal, ack);
-        self.prr.begin(self.next - self.una);
+        // Together with what this ACK acknowledges, because the ACKs of all of it pace the reduction.
+        self.prr.begin(self.next - self.una + ack.acked);
         self.state = State::Cwr;
         self.recover = self.next;
         self.cwr_wanted = self.uses_cwr();

@@ -345,6 +345,8 @@ impl Sender {
             if lost > 0 && matches!(self.state, State::Open | State::Cwr) {
                 self.enter_recovery(&ack);
                 if !self.owns_recovery {
+                    // As in Linux, the segment whose SACK started the timer counts as delivered, so the next ACK can send new data.
+                    ack.delivered_now = self.window.mss;
                     self.window.cwnd = self.prr.on_ack(&ack, &self.window);
                 }
             }

@@ -1668,7 +1668,7 @@ class TcpConfig(BaseModel):
     """
     How much of the receive buffer is advertised initially.
     """
-    recovery: Literal["prr", "classic"] = "prr"
+    recovery: Literal["prr", "prr_bytes", "classic"] = "prr"
     """
     How the window is reduced in recovery.
     """

@@ -48,7 +48,11 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             any::<bool>(),
             select(vec![ReceiveWindow::Full, ReceiveWindow::Growing]),
         ),
-        select(vec![Reduction::Prr, Reduction::Classic]),
+        select(vec![
+            Reduction::Prr,
+            Reduction::PrrBytes,
+            Reduction::Classic,
+        ]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
         select(FEEDBACK.to_vec()),
         (select(vec![1_u32, 3, 65_535]), any::<bool>(), any::<bool>()),

@@ -2,10 +2,10 @@
 
 use bloatlab_cc::{CcConfig, EcnFeedback};
 use bloatlab_tcp::segment::{CWR, ECE, SYN};
-use bloatlab_tcp::{LossDetection, Pacing, Reduction, TcpConfig};
+use bloatlab_tcp::{LossDetection, Pacing, Reduction, State, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
 
-use crate::world::{Action, LONG, RTT, World, Write, at_once, established, lose, reno};
+use crate::world::{Action, LONG, RTT, Sent, World, Write, at_once, established, lose, reno};
 
 const MSS: u64 = 1448;
 
@@ -208,6 +208,68 @@ fn a_loss_and_marks_of_one_window_reduce_it_once() {
         let told = world.data(0).filter(|s| s.segment.has(CWR)).count();
         assert_eq!(told, 1, "one reduction, one CWR");
     }
+}
+
+#[test]
+fn a_reduction_for_a_mark_lasts_until_cwr_is_acknowledged() {
+    // As in Linux: the ACK of what was in flight when the reduction began still echoes the mark. The window grows again with the ACK after it.
+    let config = TcpConfig {
+        ecn: EcnFeedback::Classic,
+        ack_every: 1,
+        ..TcpConfig::default()
+    };
+    let mut world = established(&config, 100 * MSS);
+    world.filter = Some(Box::new(|end, sent| {
+        if end == 0 && u64::from(sent.segment.seq) == 1 + 5 * MSS {
+            Action::Mark
+        } else {
+            Action::Forward
+        }
+    }));
+    world.open();
+    let (mut at, mut reducing) = (0, false);
+    while !reducing || world.ends[0].sender.state() == State::Cwr {
+        at += MILLISECOND / 10;
+        assert!(at < SECOND && world.run(at, 100_000));
+        reducing |= world.ends[0].sender.state() == State::Cwr;
+    }
+    let told = world.data(0).find(|s| s.segment.has(CWR)).unwrap();
+    let end = u64::from(told.segment.seq) + u64::from(told.segment.length);
+    assert!(world.ends[0].sender.una() >= end);
+}
+
+#[test]
+fn the_sack_that_starts_the_reordering_timer_counts_in_the_recovery() {
+    // The first of 8 segments is lost, the next arrives, and the others are late. So the timer finds the loss, with 9 in flight and ssthresh 4.
+    let config = TcpConfig {
+        initial_window: 8,
+        ack_every: 1,
+        tail_loss_probe: false,
+        // ACKs arrive one by one.
+        pacing: Pacing::On,
+        ..TcpConfig::default()
+    };
+    let mut world = established(&config, 100 * MSS);
+    let mut lost = false;
+    world.filter = Some(Box::new(move |end, sent| {
+        let number = u64::from(sent.segment.seq) / MSS;
+        if end == 1 || sent.segment.length == 0 || number == 1 || (number == 0 && lost) {
+            Action::Forward
+        } else if number == 0 {
+            lost = true;
+            Action::Drop
+        } else {
+            Action::Delay(RTT / 2)
+        }
+    }));
+    world.open();
+    assert!(world.run(LONG, 100_000));
+    // As in Linux: with the SACK before the timer, the second one after it makes three, and ceil(3 * 4 / 9) is one more than the retransmission.
+    let sent_at = |number| {
+        let is = |s: &&Sent| u64::from(s.segment.seq) / MSS == number && s.segment.length > 0;
+        world.data(0).find(is).unwrap().at
+    };
+    assert_eq!(sent_at(9), sent_at(3) + RTT + RTT / 2);
 }
 
 #[test]

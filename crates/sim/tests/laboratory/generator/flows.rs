@@ -44,7 +44,11 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-        select(vec![Reduction::Prr, Reduction::Classic]),
+        select(vec![
+            Reduction::Prr,
+            Reduction::PrrBytes,
+            Reduction::Classic,
+        ]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
         (select(vec![1, 2, 65_535]), any::<bool>(), any::<bool>()),
     );
