@@ -262,7 +262,9 @@ impl Receiver {
             self.quick = self.quick.max(self.quick_acks);
         }
         self.last_data = now;
-        if self.echo.feedback == EcnFeedback::Classic && ecn == Ecn::Ce && !self.echo.on {
+        // CWR ends the echo before the mark of the same segment is seen.
+        let is_first = !self.echo.on || segment.has(CWR);
+        if self.echo.feedback == EcnFeedback::Classic && ecn == Ecn::Ce && is_first {
             self.quick = self.quick.max(self.quick_acks.min(2));
         }
         // With AccECN this bit is part of the counter and has no separate meaning.

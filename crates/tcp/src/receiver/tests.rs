@@ -161,6 +161,14 @@ fn hastens_acks_while_the_sender_may_have_little_in_flight() {
             ..data(100, 10)
         };
         assert_eq!(arrive(&mut r, 3 * SECOND, &reduced, false), quick);
+        r.quick = 0;
+        let again = Segment {
+            flags: CWR,
+            ..data(110, 10)
+        };
+        arrive(&mut r, 3 * SECOND, &again, true);
+        let next = arrive(&mut r, 3 * SECOND, &data(120, 10), true);
+        assert_eq!(next, quick, "after a mark on the segment with CWR");
     }
 }
 
