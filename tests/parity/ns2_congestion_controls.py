@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ns2_queues
-from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, mean, measure, read
+from frame import Cell, Metric, Reference, Row, Run, by_chance, mean, measure, read
 
 REFERENCE = Path(__file__).with_name("ns2_congestion_controls.csv")
 
@@ -24,6 +24,7 @@ METRICS = [
     Metric("retransmissions", "retransmissions", 0.15, 2.0, "all flows; chance: the spread between seeds"),
 ]
 SPREAD = frozenset({"drop_rate", "jain", "retransmissions"})
+
 
 def scenario(row: Row) -> dict[str, Any]:
     """The row as a scenario."""
