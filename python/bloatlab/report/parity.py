@@ -59,7 +59,11 @@ def make_parity_page(found: Found, directory: Path, command: str) -> Path:
         title="The simulator beside a Linux kernel",
         sentence=sentence(found),
         command=command,
-        facts=[("every cell", fixed(found)), ("simulator", found.engines[0]), ("kernel", found.engines[1])],
+        facts=[
+            *([("every cell", fixed(found))] if found.fixed else []),
+            ("simulator", found.engines[0]),
+            ("kernel", found.engines[1]),
+        ],
         shares=shares_table(found),
         differences=_drawn(drawings, "parity_differences", differences(found), "Differences", DIFFERENCES),
         outside=outside_table(found),
