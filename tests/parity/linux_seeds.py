@@ -1,4 +1,4 @@
-"""The section of the page about the simulator and Linux with several seeds: what `bloatlab parity --cached references` finds."""
+"""The page about the simulator and Linux with several seeds: what `bloatlab parity --cached references` finds."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from bloatlab.parity import Cached, Found, Request, study
 from bloatlab.parity.markdown import markdown
 
 SEEDS = 10
-INTRO = """The cells of the two sections below, as `bloatlab parity --cached references --seeds 10` compares them: all metrics
-have bare aims, without an allowance for chance, and every run of the simulator draws its own start times.
+INTRO = """The cells of Linux in [Parity](parity.md), as `bloatlab parity --cached references --seeds 10` compares them: all
+metrics have bare aims, without an allowance for chance, and every run of the simulator draws its own start times.
 Linux: two seeds of 7.2.13 for every cell, and ten more of 7.2.12 (engine `linux-virtual`) for cells that were outside an aim
 with two. *chance*: the means are further apart than the aim, but a permutation test over the seeds gives p of at least 0.05.
 *differs*: p is below 0.05. *too few seeds*: Linux has two seeds of that cell, which cannot tell."""
@@ -25,6 +25,8 @@ def found(seeds: int = SEEDS) -> Found:
         return study(Path(directory), Request(cached.points, seeds, cached=cached))[1]
 
 
-def section() -> list[str]:
-    """The section, in Markdown: shares, and what is outside its aim."""
-    return ["## Linux: several seeds", "", *INTRO.splitlines(), "", *markdown(found(), cells=False).splitlines(), ""]
+def page() -> str:
+    """The page, in Markdown: shares, and what is outside its aim."""
+    return "\n".join(
+        ["# Parity with Linux, several seeds", "", *INTRO.splitlines(), "", markdown(found(), cells=False)]
+    )

@@ -188,7 +188,7 @@ def test_claims_hold_but_for_the_one_that_is_explained(tmp_path: Path) -> None:
     assert len(judged) == len(CLAIMS) == 13
     assert [verdict.claim.name for verdict in judged if not verdict.holds] == NOT_HOLDING
     explained = next(verdict for verdict in judged if not verdict.holds)
-    assert explained.measured == pytest.approx(0.65, rel=0.02)
+    assert explained.measured == pytest.approx(0.606, rel=0.02)
     assert "twenty re-runs" in explained.claim.note
     assert all(verdict.measured is not None for verdict in verdicts)
     # The answers of a reproduction: three routers, and all settings at 100.

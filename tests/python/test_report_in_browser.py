@@ -202,7 +202,7 @@ def test_paper_repeats_headings_as_text_and_breaks_no_word(browser, long_page):
     try:
         heads = f"[...{RUNS}.querySelectorAll('thead th')]"
         shown = "((head) => getComputedStyle(head, '::before').content)"
-        assert {'"run"', '"cca"'} <= set(browser.evaluate(f"{heads}.map({shown})"))
+        assert {'"run"', '"congestion control"'} <= set(browser.evaluate(f"{heads}.map({shown})"))
         assert browser.evaluate(f"{heads}.every((head) => head.firstElementChild.offsetParent === null)")
         names = (
             "[...document.querySelectorAll('table:not(.vast) tbody th:not(.long), .sortable:not(.vast) td:not(.long)')]"

@@ -28,7 +28,7 @@ def test_make_info_plot_convert(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert (info["format"], info["entries"], round(info["seconds"], 9)) == ("rate_interval", 200, 60)
     assert info["least"] <= info["median"] <= info["most"]
     shown = run(capsys, "info", str(file), "--below", "2000Mbit/s")[1]
-    assert f"{len(info['dips'])} dips below 2000 Mbit/s" in shown
+    assert f"{len(info['dips'])} dips below 2,000 Mbit/s" in shown
     for ending in ("svg", "png", "pdf"):
         figure = tmp_path / f"lb.{ending}"
         assert run(capsys, "plot", str(file), "-o", str(figure))[0] == 0

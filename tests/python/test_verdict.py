@@ -160,7 +160,7 @@ def test_a_single_run_is_told_in_a_few_lines(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "250")
     assert cli.command(["run", "deep-buffers"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("grade B: A standing queue of 43.7 ms")
+    assert lines[0].startswith("grade B: A standing queue of 43.8 ms")
     assert "throughput 15.39 Mbit/s" in lines[1]
     assert lines[-2:] == [
         "next: bloatlab figure results/deep-buffers time_series -o time_series.svg",

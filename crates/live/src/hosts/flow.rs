@@ -8,10 +8,9 @@ use nix::sys::epoll::EpollFlags;
 
 use super::echo::EchoFlow;
 use super::failure::unsuitable;
-use super::observe::TcpInfo;
+use super::observe::{Asked, TcpInfo};
 use super::program::ProgramFlow;
 use super::reactor::Reactor;
-use super::survey::Asked;
 use super::tcp::TcpFlow;
 use super::udp::UdpFlow;
 use super::{FlowKind, FlowSpec};

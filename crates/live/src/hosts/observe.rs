@@ -2,12 +2,14 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::net::SocketAddrV4;
 use std::os::fd::AsRawFd;
 
 use bloatlab_sim::Observation;
 use bloatlab_units::{MICROSECOND, Nanos};
 use socket2::Socket;
 
+use super::End;
 use crate::namespace::check;
 
 /// The kernel's `TCP_INFINITE_SSTHRESH`.
@@ -18,6 +20,12 @@ const SYN_SENT: u8 = 2;
 const CLOSE_WAIT: u8 = 8;
 const LAST_ACK: u8 = 9;
 const CLOSING: u8 = 11;
+
+/// A socket to ask for, by its own address and its peer's.
+pub(super) struct Asked<'a> {
+    pub end: &'a End,
+    pub addresses: [SocketAddrV4; 2],
+}
 
 /// The `TCP_INFO` of a socket. What the kernel does not know is 0.
 pub(super) struct TcpInfo(libc::tcp_info);

@@ -33,12 +33,6 @@ const BATCH: usize = 64;
 /// With fewer sockets, asking each of them takes no more calls.
 const FEWEST: usize = 4;
 
-/// A socket to ask for, by its own address and its peer's.
-pub(super) struct Asked<'a> {
-    pub end: &'a End,
-    pub addresses: [SocketAddrV4; 2],
-}
-
 /// The socket monitors of namespaces.
 #[derive(Default)]
 pub(super) struct Survey {

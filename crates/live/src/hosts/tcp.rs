@@ -9,11 +9,10 @@ use nix::sys::epoll::EpollFlags;
 use socket2::{Protocol, Socket, Type};
 
 use super::failure::{failed_to, is_of_connection, unsuitable};
-use super::observe::{ObservedEnd, Repeats, TcpInfo, observation};
+use super::observe::{Asked, ObservedEnd, Repeats, TcpInfo, observation};
 use crate::raw_socket::set_option;
 
 use super::reactor::{Reactor, Token, ZEROS, address};
-use super::survey::Asked;
 use super::{End, Manner};
 
 /// Bytes that wait before a sparing receiver reads them.
