@@ -11,14 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from bloatlab.parity.scenario import LIKE_LINUX, LINK_MBIT, PING, TCP, of_shaper
 from frame import Row, Values, read, runs
-
-PING_SIZE = 98
-LINK_MBIT = 100_000
-CONGESTION_CONTROLS: dict[str, str | dict[str, Any]] = {
-    "cubic": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}
-}
-"""Congestion controls whose settings in Linux differ from their sources."""
 
 
 def qdisc(row: Row) -> str:
@@ -57,7 +51,7 @@ def _queue(words: str) -> str | dict[str, Any]:
 
 def rescaled(row: Row, values: Values) -> dict[str, float]:
     """Values of a run, with the utilization of the shaper instead of that of the link behind it."""
-    return {**values, "utilization": values["utilization"] * LINK_MBIT / float(row["rate_mbit"])}
+    return {**values, "utilization": of_shaper(values["utilization"], f"{row['rate_mbit']}Mbit/s")}
 
 
 def scenario(row: Row) -> dict[str, Any]:
@@ -66,24 +60,15 @@ def scenario(row: Row) -> dict[str, Any]:
     hosts = {"source": "A", "destination": "B"}
     bulk: list[dict[str, Any]] = [
         {
-            "cca": CONGESTION_CONTROLS.get(kind := kinds[i % len(kinds)], kind),
+            "cca": LIKE_LINUX.get(kind := kinds[i % len(kinds)], kind),
             "start": f"{start}s",
             "rtt": f"{rtts[i % len(rtts)]}ms",
-            "tcp": {
-                "mss": 1448,
-                "quick_acks": 16,
-                "send_buffer": "64MB",
-                "receive_buffer": "32MiB",
-                "receive_window": "growing",
-                "ecn": row["ecn"] == "1",
-                # Its senders had no segmentation offload.
-                "gso_max_segs": 1,
-            },
+            "tcp": {**TCP, "ecn": row["ecn"] == "1"},
             **hosts,
         }
         for i, start in enumerate(starts)
     ]
-    ping = {"traffic": {"kind": "ping", "interval": "20ms", "size": f"{PING_SIZE - 14}B"}, **hosts}
+    ping = {"traffic": PING["traffic"], **hosts}
     return {
         "name": "linux",
         "duration": f"{row['measured_s']}s",

@@ -22,7 +22,10 @@ def found(seeds: int = SEEDS) -> Found:
     """The comparison of all cells, with this number of seeds of the simulator."""
     cached = Cached.read("references")
     with tempfile.TemporaryDirectory() as directory:
-        return study(Path(directory), Request(cached.points, seeds, cached=cached))[1]
+        compared = study(Path(directory), Request(cached.points, seeds, cached=cached))[1]
+    if compared is None:
+        raise KeyboardInterrupt
+    return compared
 
 
 def page() -> str:

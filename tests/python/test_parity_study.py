@@ -17,6 +17,8 @@ from bloatlab.parity import AIMS, Cached, Cell, Judged, Parity, Request, grid, j
 from bloatlab.parity.modes import modes
 from bloatlab.parity.scenario import of_shaper
 from bloatlab.parity.words import modes_text
+from bloatlab.settings import RunSettings
+from bloatlab.sweeps import Standing
 from conftest import REAL
 
 SOJOURN = next(aim for aim in AIMS if aim.name == "sojourn")
@@ -101,6 +103,8 @@ def test_a_twin_agrees_and_a_longer_path_does_not() -> None:
     points = grid({"queue": "fq_codel", "rtt": "20ms", "flows": 2, "duration": "3s"}, {})
     _, twin = study(Path("twin"), Request(points, 4, kernel="twin_engine:Twin"))
     _, slow = study(Path("slow"), Request(points, 4, kernel="twin_engine:Slow"))
+    assert twin is not None
+    assert slow is not None
     words = [{one.aim.name: one.word for one in found.judged} for found in (twin, slow)]
     assert (words[0]["srtt"], words[1]["srtt"]) == ("agrees", "differs")
     (utilization,) = (one for one in twin.judged if one.aim.name == "utilization")
@@ -171,6 +175,39 @@ def test_saved_results_take_the_place_of_the_kernel(capsys: pytest.CaptureFixtur
 
 
 @real
+def test_an_interrupt_keeps_runs_and_gives_no_comparison() -> None:
+    def interrupt(standing: Standing) -> None:
+        if standing.done >= 2:
+            raise KeyboardInterrupt
+
+    request = Request(
+        grid({"queue": "fq_codel", "rtt": "20ms", "flows": 1, "duration": "1s"}, {}), 4, kernel="twin_engine:Twin"
+    )
+    summary, found = study(Path("r"), request, RunSettings(jobs=1), progress=interrupt)
+    assert summary.interrupted
+    assert found is None
+    summary, found = study(Path("r"), request)
+    assert summary.read >= 2
+    assert found is not None
+
+
+@real
+def test_a_file_that_cannot_be_written_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["parity", *GRID, "--engine", "twin_engine:Twin", "--no-report", "-q", "--markdown", "nowhere/p.md"]
+    assert cli.command(arguments) == 2
+    error = capsys.readouterr().err
+    assert "nowhere/p.md" in error
+    assert error.count("\n") == 1
+
+
+def test_the_name_of_a_queue_stands_for_all_of_its_settings() -> None:
+    cached = Cached.read("references")
+    found = {point["queue"] for point in cached.matching({"queue": ["fq_codel"]})}
+    assert found == {"fq_codel ecn", "fq_codel noecn"}
+    assert {point["queue"] for point in cached.matching({"queue": ["fq_codel ecn"]})} == {"fq_codel ecn"}
+
+
+@real
 def test_cells_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("cells.csv").write_text("queue,flows,duration\npfifo limit 50,1,2s\nfq_codel,2,2s\n")
     arguments = [
@@ -199,6 +236,8 @@ def test_cells_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
         ("queue,flows\nfq_codel,1\n", "has no column"),
         ("engine,queue,cca,rate,rtt,flows,ecn,duration,seed\nx,fq_codel,cubic,fast,20ms,1,off,3s,1\n", "line 2: rate"),
         ('engine,queue\n"x', "cannot be read as CSV"),
+        ("queue,flows\nfq_codel,1,2\n", "line 2: has more or fewer values"),
+        ("queue,flows\nfq_codel\n", "line 2: has more or fewer values"),
     ],
 )
 def test_what_is_no_file_of_results_is_refused(text: str, said: str) -> None:

@@ -14,7 +14,7 @@ from bloatlab.cli.options import Telling
 from bloatlab.cli.run import command_line, complain_of, interrupted, told, without_page
 from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import axis, named
-from bloatlab.errors import ParameterError
+from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.parity.cached import Cached, as_csv, cells_of
 from bloatlab.parity.study import Found, Request, counts, grid, kernel_rows, median_ratio, study
 from bloatlab.parity.words import fixed, label, modes_text, sentence
@@ -96,12 +96,12 @@ def compare_with_kernel(wanted: Wanted, settings: RunSettings) -> int:
     said = wanted.telling
     with patience("planning the runs", silent=said.quiet or wanted.json):
         request = wanted.request()
-        runs = request.planned()
-    with progress_bar(len(runs), quiet=wanted.json, silent=said.quiet) as tell:
+        total = len(request.runs)
+    with progress_bar(total, quiet=wanted.json, silent=said.quiet) as tell:
         ended = told if said.verbose else None
         summary, found = study(wanted.directory, request, settings, command=command_line(), progress=tell, ended=ended)
     complain_of(summary)
-    if summary.interrupted:
+    if found is None:
         return interrupted(f"{summary.finished} of {summary.total} runs", wanted.directory)
     _write(wanted.files, found, Store(wanted.directory), summary)
     if wanted.json:
@@ -118,10 +118,16 @@ def _write(files: Files, found: Found, store: Store, summary: Summary) -> None:
     if files.markdown is not None:
         from bloatlab.parity.markdown import markdown
 
-        write_whole(files.markdown, lambda path: path.write_text(markdown(found), encoding="utf-8"))
+        _write_text(files.markdown, markdown(found))
     if files.save is not None:
-        rows = as_csv(kernel_rows(store, summary.measured))
-        write_whole(files.save, lambda path: path.write_text(rows, encoding="utf-8"))
+        _write_text(files.save, as_csv(kernel_rows(store, summary.measured)))
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        write_whole(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    except OSError as error:
+        raise BloatlabError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 def _print(found: Found, wanted: Wanted) -> None:
@@ -129,12 +135,10 @@ def _print(found: Found, wanted: Wanted) -> None:
     say(out, sentence(found))
     out.print()
     shares(found).print(out)
-    if outside := found.outside():
+    outside = found.outside()
+    if outside or wanted.all:
         out.print()
         table(found, None if wanted.all else MOST_ROWS, everything=wanted.all).print(out)
-    elif wanted.all:
-        out.print()
-        table(found, None, everything=True).print(out)
     for one in outside[:MOST_ROWS]:
         if one.modes:
             say(out, f"{label(one.cell)}, {one.aim.title}: {modes_text(one)}", "  ")

@@ -165,12 +165,7 @@ def of_engines(store: Store, runs: pl.DataFrame, point: int | None = None) -> di
     points = points_of_engines(runs) if point is None else [point]
     if not points:
         return {}
-    return of_sides(store, runs.filter(point=points[0]))
-
-
-def of_sides(store: Store, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """As `of_engines`, of these runs, whose scenarios may differ."""
-    there = _with_series(runs)
+    there = _with_series(runs).filter(point=points[0])
     engines = sorted(there["engine"].unique(maintain_order=True).to_list(), key=lambda name: name != DEFAULT)
     order = there.sort(pl.col("engine").replace_strict(engines, range(len(engines))), maintain_order=True)
     taken = order.group_by("engine", maintain_order=True).head(ENGINE_RUNS).select("engine", "run_id")
@@ -178,7 +173,7 @@ def of_sides(store: Store, runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def of_stores(sides: Sequence[tuple[str, Store, Sequence[str]]]) -> dict[str, pl.DataFrame]:
-    """As `of_engines`, for runs of one point in several stores: the name of each in the place of the engine.
+    """As `of_engines`, for runs that belong together in one store or in several: a name in the place of each engine.
 
     Args:
         sides: The name, the store, and the runs whose series are kept. At most `ENGINE_RUNS` of them are taken.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -44,14 +45,15 @@ class Cached:
         self.points: list[dict[str, Any]] = []
         self._runs: dict[str, list[Values]] = {}
         versions: dict[str, None] = {}
+        parity = Parity()
         for number, row in enumerate(rows, 2):
             try:
-                point = Parity().resolve({name: _value(row[name]) for name in PARAMETERS})
-                found = {aim.name: float(row[aim.name]) for aim in AIMS if row[aim.name]}
+                point = parity.resolve({name: _value(row[name]) for name in PARAMETERS})
+                found = {aim.name: _number(row[aim.name]) for aim in AIMS if row[aim.name]}
                 versions[row["engine"]] = None
             except KeyError as missing:
                 raise ParameterError(f"{origin}: has no column {missing} (columns: {', '.join(COLUMNS)})") from missing
-            except (ValueError, TypeError) as error:
+            except (ValueError, RecursionError) as error:
                 raise ParameterError(f"{origin}: line {number}: {error}") from error
             key = canonical(point)
             if key not in self._runs:
@@ -83,9 +85,13 @@ class Cached:
         return found
 
     def matching(self, given: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-        """The cells with one of the given values of each parameter."""
+        """The cells with one of the given values of each parameter. The name of a queue alone stands for all of its settings."""
         wanted = {name: {str(value) for value in values} for name, values in given.items()}
-        return [point for point in self.points if all(str(point[name]) in values for name, values in wanted.items())]
+        return [
+            point
+            for point in self.points
+            if all({str(point[name]), *_first_word(point[name])} & values for name, values in wanted.items())
+        ]
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -104,9 +110,14 @@ def rows_of(name: str) -> list[dict[str, str]]:
             if path.stat().st_size > MOST_BYTES:
                 raise ParameterError(f"{name}: is larger than {MOST_BYTES // 1_000_000} MB")
             text = path.read_text(encoding="utf-8")
-        return list(csv.DictReader(io.StringIO(text), strict=True))
+        rows = list(csv.DictReader(io.StringIO(text), strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ParameterError(f"{name}: cannot be read as CSV ({error})") from error
+    for number, row in enumerate(rows, 2):
+        # The reader gives None for a column or a value that is missing.
+        if None in row or None in row.values():
+            raise ParameterError(f"{name}: line {number}: has more or fewer values than there are columns")
+    return rows
 
 
 def cells_of(name: str) -> list[dict[str, Any]]:
@@ -118,9 +129,10 @@ def cells_of(name: str) -> list[dict[str, Any]]:
     rows = rows_of(name)
     if not rows:
         raise ParameterError(f"{name}: has no cell")
+    parity = Parity()
     try:
-        points = [Parity().resolve({of: _value(text) for of, text in row.items() if text}) for row in rows]
-    except ParameterError as error:
+        points = [parity.resolve({of: _value(text) for of, text in row.items() if text}) for row in rows]
+    except (ValueError, RecursionError) as error:
         raise ParameterError(f"{name}: {error}") from error
     return list({canonical(point): point for point in points}.values())
 
@@ -128,6 +140,18 @@ def cells_of(name: str) -> list[dict[str, Any]]:
 def _value(text: str) -> Any:
     """A parameter. An algorithm with parameters is a table in JSON."""
     return json.loads(text) if text.startswith("{") else text
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ParameterError(f"`{text}` is not finite")
+    return value
+
+
+def _first_word(value: Any) -> list[str]:
+    """The name of an algorithm that is written as tc does."""
+    return value.split()[:1] if isinstance(value, str) else []
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:

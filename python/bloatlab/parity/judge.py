@@ -69,6 +69,12 @@ class Judged:
         return ours / theirs if theirs else (1.0 if ours == 0 else None)
 
     @property
+    def excess(self) -> float:
+        """The simulator's mean minus the kernel's, as a multiple of the largest difference that the aim allows."""
+        ours, theirs = self.means
+        return (ours - theirs) / (self.aim.allowed(theirs) or 1.0)
+
+    @property
     def within(self) -> bool:
         """Whether the means differ by no more than the aim."""
         ours, theirs = self.means

@@ -25,8 +25,8 @@ TCP: Mapping[str, Any] = {
     "gso_max_segs": 1,
 }
 LINK_MBIT = 100_000
-"""Rate of the simulator's link. Its queue is a class of HTB, as the links of the kernel are: a link without it has sent a packet
-when the last bit is out, HTB when the first may go, which is 1.2 ms earlier at 10 Mbit/s."""
+"""Rate of the simulator's link, whose queue is a class of HTB, as every link of the kernel is. HTB lets a packet go as a whole.
+A link of 10 Mbit/s takes 1.2 ms to send it, so without HTB every RTT would be longer."""
 PING = {"name": "ping", "traffic": {"kind": "ping", "interval": "20ms", "size": "84B"}}
 WARMUP = 1 / 3
 """Metrics are over the rest of the run."""
@@ -58,14 +58,6 @@ class Parity(Experiment):
         ),
     )  # fmt: skip
 
-    def axes(self) -> Mapping[str, Sequence[Any]]:
-        """A small grid of common queues, with one flow and with several."""
-        return {
-            "queue": ["pfifo limit 100", "codel", "fq_codel", "pie", "cake"],
-            "rtt": ["20ms", "80ms"],
-            "flows": [1, 4],
-        }
-
     def __init__(self, *, shaped: bool = False) -> None:
         """The dumbbell.
 
@@ -73,6 +65,14 @@ class Parity(Experiment):
             shaped: Whether its link is shaped by HTB in the scenario. The kernel shapes every link so.
         """
         self.shaped = shaped
+
+    def axes(self) -> Mapping[str, Sequence[Any]]:
+        """A small grid of common queues, with one flow and with several."""
+        return {
+            "queue": ["pfifo limit 100", "codel", "fq_codel", "pie", "cake"],
+            "rtt": ["20ms", "80ms"],
+            "flows": [1, 4],
+        }
 
     def for_engine(self, engine: str) -> Parity:
         """The dumbbell for the simulator or for a kernel."""

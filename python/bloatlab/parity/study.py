@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,6 +25,7 @@ from bloatlab.sweeps.grid import Grid
 
 KERNEL = "linux-virtual"
 WORDS: tuple[Word, ...] = ("agrees", "chance", "differs", "too few seeds")
+BY_INTEREST: tuple[Word, ...] = ("differs", "too few seeds", "chance", "agrees")
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,8 @@ class Found:
 
     def outside(self) -> list[Judged]:
         """What is outside its aim: first what differs for a cause, the largest difference first."""
-        return sorted(
-            (one for one in self.judged if not one.within), key=lambda one: (-WORDS.index(one.word), -_excess(one))
-        )
+        outside = (one for one in self.judged if not one.within)
+        return sorted(outside, key=lambda one: (BY_INTEREST.index(one.word), -abs(one.excess)))
 
     def describe(self) -> dict[str, Any]:
         """The comparison as JSON."""
@@ -94,12 +95,6 @@ def median_ratio(judged: Sequence[Judged]) -> float | None:
     return median(ratios) if ratios else None
 
 
-def _excess(one: Judged) -> float:
-    """The difference as a multiple of the aim."""
-    ours, theirs = one.means
-    return abs(ours - theirs) / (one.aim.allowed(theirs) or 1.0)
-
-
 @dataclass(frozen=True)
 class Request:
     """What is compared.
@@ -118,8 +113,9 @@ class Request:
     kernel: str = KERNEL
     cached: Cached | None = None
 
-    def planned(self) -> list[PlannedRun]:
-        """The runs of both sides, cell by cell.
+    @cached_property
+    def runs(self) -> list[PlannedRun]:
+        """The planned runs of both sides, cell by cell.
 
         Raises:
             EngineError: The kernel cannot run here, or cannot run a cell.
@@ -166,7 +162,7 @@ def study(
     command: str = "",
     progress: Progress | None = None,
     ended: Ended | None = None,
-) -> tuple[Summary, Found]:
+) -> tuple[Summary, Found | None]:
     """Makes the runs that the directory does not have yet, and compares both sides.
 
     Args:
@@ -178,17 +174,16 @@ def study(
         ended: Called with each run that ended.
 
     Returns:
-        What was run, and the comparison of the finished runs.
+        What was run, and the comparison; `None` after an interrupt, which keeps the finished runs.
 
     Raises:
         EngineError: The kernel cannot run here, or cannot run a cell, or no cell has a finished run on both sides.
         ParameterError: A value is not allowed, or a cell has no cached result.
         StoreError: The directory cannot be written.
     """
-    runs = request.planned()
-    how = settings or RunSettings()
+    runs, how = request.runs, settings or RunSettings()
     summary = execute(runs, directory, how, progress=progress, ended=ended, command=command, axes=swept(runs))
-    return summary, compared(Store(directory), summary.measured, request.cached)
+    return summary, None if summary.interrupted else compared(Store(directory), summary.measured, request.cached)
 
 
 def compared(store: Store, runs: Sequence[PlannedRun], cached: Cached | None = None) -> Found:

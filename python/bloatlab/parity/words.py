@@ -32,11 +32,15 @@ def _worded(name: str, value: str) -> str:
 def sentence(found: Found) -> str:
     """How many comparisons agree, and what the others are."""
     of = counts(found.judged)
-    seeds = min(min(len(cell.ours), len(cell.theirs)) for cell in found.cells)
+    ours, theirs = (
+        min(len(side) for side in sides) for sides in zip(*((c.ours, c.theirs) for c in found.cells), strict=True)
+    )
+    each = f"{phrases.plural(ours, 'seed')} on each side"
+    seeds = each if ours == theirs else f"{phrases.plural(ours, 'seed')} here and {theirs} or more of the kernel"
     share = phrases.percent(of["agrees"] / len(found.judged))
     text = (
         f"{of['agrees']} of {len(found.judged)} comparisons ({share}) are within their aims, over "
-        f"{phrases.plural(len(found.cells), 'cell')} with {phrases.plural(seeds, 'seed')} on each side"
+        f"{phrases.plural(len(found.cells), 'cell')} with {seeds}"
     )
     outside = [
         f"{of['differs']} differ by more than chance" if of["differs"] else "",

@@ -18,8 +18,9 @@ def shared(names: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """The pages that this process makes, and those that another process makes at the same time."""
     if len(names) < FEWEST or (os.cpu_count() or 1) < 2:
         return names, ()
-    # Neighbours have about as many runs. This process makes one page more, and then the index.
-    return names[::2], names[1::2]
+    # A third, because the other process first has to start and to read the store.
+    others = names[1::3]
+    return [name for name in names if name not in others], others
 
 
 @contextmanager
@@ -44,7 +45,7 @@ def beside(
 
 
 def _started(directory: Path, names: Sequence[str], weights: Mapping[str, float]) -> subprocess.Popen[bytes] | None:
-    # `-P`: the folder in which the user works is none to take code from.
+    # `-P`: no code is taken from the folder in which the user works.
     command = [
         sys.executable,
         "-P",

@@ -103,9 +103,9 @@ def _site(store: Store, tables: Mapping[str, pl.DataFrame], suite: Suite, names:
     """Writes a page for each experiment, and their index."""
     from bloatlab.figures import source
 
-    ranked = {name: of_store(store, known_experiment(name), weights) for name in names}
     mine, others = shared(names)
     with beside(store.directory, others, weights.given) as process:
+        ranked = {name: of_store(store, known_experiment(name), weights) for name in names}
         _members(store, tables, suite, {name: ranked[name] for name in mine})
     if process is None or process.returncode:
         # Whatever kept the other process from it, here the reason can be said.

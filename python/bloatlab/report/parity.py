@@ -31,6 +31,7 @@ MEANINGS: Mapping[Word, str] = {
     "differs": "outside the aim, and chance alone does not explain it (p below 0.05)",
     "too few seeds": "outside the aim, and so few runs cannot tell chance from cause",
 }
+SIDES = ("simulator", "kernel")
 TEST = "p: permutation test of the means over the seeds. Values are means ± standard deviations."
 DIFFERENCES = "Each mark is a cell. Between the dashed lines, the means differ by no more than the aim."
 RUNS = (
@@ -70,7 +71,6 @@ def make_parity_page(found: Found, directory: Path, command: str) -> Path:
         judgements=[
             (word, meaning) for word, meaning in MEANINGS.items() if any(one.word == word for one in found.judged)
         ],
-        test=TEST,
         runs=_of_runs(drawings, found),
         series=_series(drawings, Store(directory), found),
         cells=cells_table(found),
@@ -147,7 +147,7 @@ def differences(found: Found) -> dict[str, pl.DataFrame]:
         {
             "metric": one.aim.title,
             "cell": label(one.cell),
-            "excess": (one.means[0] - one.means[1]) / (one.aim.allowed(one.means[1]) or 1.0),
+            "excess": one.excess,
             "judgement": one.word,
         }
         for one in found.judged
@@ -161,7 +161,7 @@ def _of_runs(drawings: Drawings, found: Found) -> Drawn | None:
     rows = [
         {"panel": f"{label(one.cell)}: {one.aim.title}", "title": one.aim.heading, "side": side, "value": value}
         for one in chosen[:MOST_RUNS]
-        for side, values in (("simulator", one.ours), ("kernel", one.theirs))
+        for side, values in zip(SIDES, (one.ours, one.theirs), strict=True)
         for value in values
     ]
     more = len(chosen) - MOST_RUNS
@@ -183,11 +183,10 @@ def _series(drawings: Drawings, store: Store, found: Found) -> list[tuple[str, D
     from bloatlab.figures import find, source
 
     figure = find("engine_series")
-    runs = store.runs()
     drawn: list[tuple[str, Drawn]] = []
     for cell in _furthest(found)[:MOST_SERIES]:
-        tables = source.of_sides(store, runs.filter(pl.col("run_id").is_in([*cell.runs[0], *cell.runs[1]])))
-        if figure.applicable(tables):
+        tables = source.of_stores([(side, store, runs) for side, runs in zip(SIDES, cell.runs, strict=True)])
+        if tables and figure.applicable(tables):
             drawn.append((label(cell), draw_figure(drawings, figure, tables, f"s{len(drawn)}-")))
     return drawn
 
