@@ -42,6 +42,13 @@ impl Growth {
         (saved + bought) * mss
     }
 
+    /// Counts acknowledged bytes until they reach `price`. The next ACK then only starts the count again, which is reported by `true` (Linux's Veno).
+    pub fn collect(&mut self, acked: u64, price: u64) -> bool {
+        let is_paid = self.paid >= price;
+        self.paid = if is_paid { 0 } else { self.paid + acked };
+        is_paid
+    }
+
     /// Drops the bytes counted so far. Called at congestion.
     pub fn forget(&mut self) {
         self.paid = 0;

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::elsewhere::{Conversion, Linux, LinuxParameter};
+use crate::jiffies::milliseconds;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
@@ -122,7 +123,7 @@ struct Throughput {
     before: u64,
 }
 
-/// State of one connection. Windows are whole segments. RTTs are milliseconds, rounded up, as with Linux's jiffies.
+/// State of one connection. Windows are whole segments. RTTs are milliseconds, as Linux counts them.
 struct Htcp {
     starter: Starter,
     params: Params,
@@ -145,7 +146,7 @@ struct Htcp {
 
 impl Htcp {
     fn measure_rtt(&mut self, rtt: Nanos, open: bool) {
-        let rtt = rtt.div_ceil(MILLISECOND);
+        let rtt = milliseconds(rtt);
         if self.min_rtt == 0 || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }

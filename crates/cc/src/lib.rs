@@ -9,6 +9,7 @@ pub mod delayed_ack;
 pub mod elsewhere;
 mod feedback;
 pub mod growth;
+pub mod jiffies;
 pub mod mark_share;
 pub mod recent_min;
 pub mod round_rtt;

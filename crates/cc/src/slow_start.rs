@@ -1,6 +1,6 @@
 //! Slow start, and ways to leave it before the queue overflows. Several congestion controls use it.
 
-use bloatlab_units::{MILLISECOND, NEVER, Nanos};
+use bloatlab_units::{MILLISECOND, NEVER, Nanos, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,9 @@ const UNPACED_LIMIT: u64 = 8;
 const ACK_DELTA: Nanos = 2 * MILLISECOND;
 /// Linux hystart_low_window: hystart does not act on smaller windows, segments.
 const LOW_WINDOW: u64 = 16;
+/// Linux: longest time by which offload may delay the ACKs of a train, and the bytes that may wait so long.
+const ACK_DELAY: Nanos = MILLISECOND;
+const DELAYED_BYTES: u64 = 4 << 16;
 
 /// The state of slow start in one connection.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ pub struct Starter {
     round_min: Nanos,
     /// Smallest RTT of the previous round.
     last_min: Nanos,
+    /// hystart: smallest RTT of all rounds. The handshake does not count, because its packets are small.
+    min: Nanos,
     samples: u32,
     /// hystart: when the round started, and when the last ACK of its train arrived.
     round_start: Nanos,
@@ -71,6 +76,7 @@ impl Starter {
             round_end: 0,
             round_min: NEVER,
             last_min: NEVER,
+            min: NEVER,
             samples: 0,
             round_start: 0,
             train: 0,
@@ -183,20 +189,31 @@ impl Starter {
             self.train = ack.now;
         }
         self.sample(ack);
-        if window.cwnd < LOW_WINDOW * window.mss || ack.min_rtt == 0 {
+        if ack.rtt > 0 {
+            self.min = self.min.min(ack.rtt);
+        }
+        if window.cwnd < LOW_WINDOW * window.mss || self.min == NEVER {
             return;
         }
         if ack.now - self.train <= ACK_DELTA {
             self.train = ack.now;
-            // The length of the train reaches the forward delay, which is half of the smallest RTT.
-            if ack.now - self.round_start > ack.min_rtt >> 1 {
+            if ack.now - self.round_start > self.longest_train(window, ack) {
                 return self.leave(window);
             }
         }
-        // The smallest RTT of the first samples of the round.
-        if self.samples >= RTT_SAMPLES && self.round_min > ack.min_rtt + threshold(ack.min_rtt) {
+        // The smallest RTT of the first samples of the round, once there is one more.
+        if self.samples > RTT_SAMPLES && self.round_min > self.min + threshold(self.min) {
             self.leave(window);
         }
+    }
+
+    /// The forward delay, which is half of the smallest RTT. Pacing spreads a round's segments over twice that.
+    fn longest_train(&self, window: &Window, ack: &Ack) -> Nanos {
+        if window.pacing > 0 {
+            return self.min + ACK_DELAY.min(DELAYED_BYTES * SECOND / window.pacing);
+        }
+        // Linux's pacing rate in slow start: two windows per RTT.
+        (self.min + ACK_DELAY.min(DELAYED_BYTES * ack.srtt / (2 * window.cwnd))) >> 1
     }
 
     /// RFC 9406 section 4.2.

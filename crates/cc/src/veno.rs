@@ -91,12 +91,12 @@ impl Veno {
         if left == 0 {
             return;
         }
-        let before = window.cwnd;
-        self.growth.avoid(window, before, left);
-        if self.is_congested() && window.cwnd > before {
+        if !self.is_congested() {
+            self.growth.avoid(window, window.cwnd, left);
+        } else if self.growth.collect(left, window.cwnd) {
             // Section III-B: grow by one segment every other round trip.
-            if self.skip {
-                window.cwnd = before;
+            if !self.skip {
+                window.cwnd += window.mss;
             }
             self.skip = !self.skip;
         }

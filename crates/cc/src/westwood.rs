@@ -1,11 +1,12 @@
 //! Westwood+: after a loss the window becomes the bandwidth-delay product measured from the ACKs, and not half of its size.
 
-use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::elsewhere::Linux;
 use crate::growth::{Growth, half};
+use crate::jiffies::milliseconds;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
@@ -68,7 +69,8 @@ impl Factory for Params {
             params: self.clone(),
             growth: Growth::default(),
             interval_start: 0,
-            delivered: 0,
+            carried: 0,
+            early: 0,
             rtt: 0,
             min_rtt: NEVER,
             forget_min_rtt: false,
@@ -79,17 +81,19 @@ impl Factory for Params {
     }
 }
 
-/// State of one connection. Rates are in bytes per second.
+/// State of one connection. As in Linux, times are whole milliseconds, and rates are whole bytes per millisecond.
 struct Westwood {
     params: Params,
     growth: Growth,
     starter: Starter,
-    /// When the current sample began, and the bytes delivered since then.
-    interval_start: Nanos,
-    delivered: u64,
+    /// When the current sample began, and the bytes that ACKs stood for since then.
+    interval_start: u64,
+    carried: u64,
+    /// Bytes that duplicate ACKs stood for and no ACK has covered.
+    early: u64,
     /// The last RTT, and the smallest RTT since the last timeout.
-    rtt: Nanos,
-    min_rtt: Nanos,
+    rtt: u64,
+    min_rtt: u64,
     forget_min_rtt: bool,
     /// The rate after the first and after the second filter.
     once: f64,
@@ -99,45 +103,61 @@ struct Westwood {
 }
 
 impl Westwood {
-    fn sample(&mut self, interval: Nanos) {
-        let rate = self.delivered as f64 * SECOND as f64 / interval as f64;
+    fn sample(&mut self, interval: u64) {
+        let rate = (self.carried / interval) as f64;
         if self.rate == 0.0 && self.once == 0.0 {
             // As in Linux: the first sample initialises both filters.
             self.once = rate;
             self.rate = rate;
         } else {
             let keep = self.params.filter;
-            self.once = keep * self.once + (1.0 - keep) * rate;
-            self.rate = keep * self.rate + (1.0 - keep) * self.once;
+            self.once = (keep * self.once + (1.0 - keep) * rate).floor();
+            self.rate = (keep * self.rate + (1.0 - keep) * self.once).floor();
+        }
+    }
+
+    /// Bytes that an ACK stands for (Grieco and Mascolo 2004: AckedCount). A duplicate ACK stands for one segment, however much it reports. The ACK
+    /// that covers these segments stands for the rest.
+    fn count(&mut self, ack: &Ack, mss: u64) -> u64 {
+        if ack.acked == 0 {
+            self.early += mss;
+            mss
+        } else if ack.acked <= mss {
+            ack.acked
+        } else if self.early >= ack.acked {
+            self.early -= ack.acked;
+            mss
+        } else {
+            ack.acked - std::mem::take(&mut self.early)
         }
     }
 
     /// The measured bandwidth-delay product in bytes, a whole number of segments, at least two.
-    fn carried(&self, mss: u64) -> u64 {
+    fn product(&self, mss: u64) -> u64 {
         if self.min_rtt == NEVER {
             return 2 * mss;
         }
-        let bytes = self.rate * self.min_rtt as f64 / SECOND as f64;
-        (bytes as u64 / mss).max(2) * mss
+        (self.rate as u64 * self.min_rtt / mss).max(2) * mss
     }
 }
 
 impl CongestionControl for Westwood {
     fn on_start(&mut self, _: &mut Window, now: Nanos) {
-        self.interval_start = now;
+        self.interval_start = now / MILLISECOND;
     }
 
-    fn observe(&mut self, _: &Window, ack: &Ack) {
+    fn observe(&mut self, window: &Window, ack: &Ack) {
         if ack.rtt > 0 {
-            self.rtt = ack.rtt;
+            self.rtt = milliseconds(ack.rtt);
         }
-        let interval = ack.now - self.interval_start;
-        if self.rtt > 0 && interval > self.rtt.max(self.params.min_interval.0) {
+        let now = ack.now / MILLISECOND;
+        let interval = now - self.interval_start;
+        if self.rtt > 0 && interval > self.rtt.max(milliseconds(self.params.min_interval.0)) {
             self.sample(interval);
-            self.interval_start = ack.now;
-            self.delivered = 0;
+            self.interval_start = now;
+            self.carried = 0;
         }
-        self.delivered += ack.delivered_now;
+        self.carried += self.count(ack, window.mss);
         if self.rtt > 0 {
             // As in Linux: after a timeout the path may have changed.
             self.min_rtt = if std::mem::take(&mut self.forget_min_rtt) {
@@ -156,7 +176,7 @@ impl CongestionControl for Westwood {
         self.forget_min_rtt |= signal == Signal::Timeout;
         window.ssthresh = if signal == Signal::Timeout || self.params.reduction == Reduction::AtLoss
         {
-            self.carried(window.mss)
+            self.product(window.mss)
         } else {
             half(window)
         };
@@ -167,7 +187,7 @@ impl CongestionControl for Westwood {
     fn on_recovered(&mut self, window: &mut Window, _: &Ack) {
         let timed_out = std::mem::take(&mut self.timed_out);
         if !timed_out && self.params.reduction == Reduction::AfterRecovery {
-            window.ssthresh = self.carried(window.mss);
+            window.ssthresh = self.product(window.mss);
             window.cwnd = window.ssthresh;
         }
     }
@@ -178,6 +198,7 @@ impl CongestionControl for Westwood {
     }
 
     fn state(&self) -> Vec<(&'static str, f64)> {
-        vec![("rate", self.rate)]
+        // Bytes per second.
+        vec![("rate", 1000.0 * self.rate)]
     }
 }

@@ -292,6 +292,11 @@ impl Endpoint {
     /// Writes the ACK that is due, if any. It is Not-ECT.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Nanos, segment: &mut Segment) -> bool {
+        if self.receiver.has_prior() {
+            self.write_ack(now, segment);
+            self.receiver.stamp_prior(segment);
+            return true;
+        }
         if !self.receiver.ack_now {
             return false;
         }

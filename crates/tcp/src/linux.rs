@@ -90,7 +90,7 @@ impl TcpConfig {
         let [send, receive] = [self.send_buffer.0, self.receive_memory()];
         let flag = |on: bool| u8::from(on).to_string();
         let is_rack = self.loss_detection == LossDetection::Rack;
-        Ok(LinuxSettings {
+        let mut settings = LinuxSettings {
             sysctls: vec![
                 ("net.ipv4.tcp_sack", flag(true)),
                 ("net.ipv4.tcp_dsack", flag(true)),
@@ -119,7 +119,13 @@ impl TcpConfig {
             gro: self.receive_offload,
             mtu: self.mss + HEADERS,
             gso_max_segs: self.gso_max_segs,
-        })
+        };
+        if self.sack_compression.0 > 0 {
+            let delay = self.sack_compression.0.to_string();
+            let key = "net.ipv4.tcp_comp_sack_delay_ns";
+            settings.sysctls.push((key, delay));
+        }
+        Ok(settings)
     }
 
     /// Memory of Linux's receive buffer. Linux counts the memory of a segment, we count what the window may reach.
@@ -214,6 +220,7 @@ mod tests {
             gso_max_segs: 2,
             min_rto: Duration(50_000_000),
             frto: false,
+            sack_compression: Duration(500_000),
             ..TcpConfig::default()
         };
         let commands = tcp.linux_commands("eth0").unwrap();
@@ -225,6 +232,7 @@ mod tests {
                 "sysctl -w net.ipv4.tcp_rto_min_us=50000",
                 "sysctl -w net.ipv4.tcp_wmem='4096 1000000 1000000'",
                 "sysctl -w net.ipv4.tcp_rmem='4096 2408 2408'",
+                "sysctl -w net.ipv4.tcp_comp_sack_delay_ns=500000",
                 "ethtool -K eth0 tso on gso on gro off",
                 "ip link set dev eth0 mtu 1052",
                 "ip link set dev eth0 gso_max_segs 2",

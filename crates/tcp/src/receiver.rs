@@ -1,5 +1,6 @@
 //! The receiving half of a connection: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, and the ECN echo.
 
+mod compression;
 mod reassembly;
 
 use std::collections::VecDeque;
@@ -9,9 +10,10 @@ use bloatlab_aqm::Ecn;
 use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
+use self::compression::Compression;
 use crate::marks::Echo;
 use crate::offload::LARGEST_BUFFER;
-use crate::segment::{ACK, CWR, ECE, MORE, Segment, unwrap};
+use crate::segment::{ACK, CWR, MORE, Segment, unwrap};
 use crate::{ReceiveWindow, RttEstimator, TcpConfig};
 
 /// A half-open range of sequence numbers.
@@ -49,6 +51,7 @@ pub struct Receiver {
     /// Number of segments that will still be acknowledged at once, and its initial value whenever the sender may have little in flight.
     quick: u32,
     quick_acks: u32,
+    compression: Compression,
     /// When the last segment with data arrived.
     last_data: Nanos,
     ack_every: u32,
@@ -67,21 +70,12 @@ pub struct Receiver {
     /// Highest edge that was ever advertised. It never moves back (RFC 9293 section 3.8.6).
     advertised: u64,
     pub(crate) echo: Echo,
-    /// An ACK for what arrived before the marks began or ended. It is sent first (RFC 8257 section 3.2).
-    prior: Option<PriorAck>,
+    /// An ACK for what arrived before the newest segment. It is sent first.
+    prior: Option<Segment>,
     pub(crate) ts_recent: u32,
     /// The last acknowledgment number that was sent (RFC 7323's Last.ACK.sent).
     last_ack: u64,
     fin: Option<u64>,
-}
-
-/// An ACK with the contents it would have had before the segment that triggered it.
-#[derive(Clone, Copy, Debug)]
-struct PriorAck {
-    next: u64,
-    window: u32,
-    echo: bool,
-    tsecr: u32,
 }
 
 impl Receiver {
@@ -105,6 +99,7 @@ impl Receiver {
             unacked: 0,
             quick: config.quick_acks,
             quick_acks: config.quick_acks,
+            compression: Compression::new(config.sack_compression.0),
             last_data: NEVER,
             ack_every: config.ack_every,
             delayed_ack: config.delayed_ack.0,
@@ -238,8 +233,12 @@ impl Receiver {
             self.next = end;
             self.count_towards_ack(now, hastened || fin, segment.has(MORE));
         } else {
+            let waits = self.compression.is_waiting() && self.quick == 0;
+            if waits && self.starts_third_range(start, end) {
+                self.acknowledge_before();
+            }
             self.out_of_order(start, end);
-            self.ack_now = true;
+            self.report_soon(now, rtt);
         }
         let delivered = self.next - before;
         // The FIN takes a sequence number but is no payload.
@@ -317,15 +316,21 @@ impl Receiver {
     #[cold]
     fn turn_echo(&mut self, marked: bool) {
         if self.unacked > 0 {
-            self.prior = Some(PriorAck {
-                next: self.next,
-                window: self.window(),
-                echo: self.echo.on,
-                tsecr: self.ts_recent,
-            });
-            self.forget_ack();
+            self.acknowledge_before();
         }
         self.echo.on = marked;
+    }
+
+    /// Writes the ACK that is due for all earlier segments, before the newest one changes what it says.
+    #[cold]
+    fn acknowledge_before(&mut self) {
+        let mut segment = Segment {
+            flags: ACK,
+            ..Segment::default()
+        };
+        self.stamp(&mut segment);
+        self.echo.tell(&mut segment);
+        self.prior = Some(segment);
     }
 
     /// Whether a separate ACK must be sent before anything else.
@@ -340,22 +345,38 @@ impl Receiver {
         self.duplicate.is_some() || !self.held.is_empty()
     }
 
-    /// Writes the separate ACK.
+    /// Replaces a segment by the separate ACK, but for sequence number and timestamp.
     #[cold]
     pub(crate) fn stamp_prior(&mut self, segment: &mut Segment) {
         if let Some(prior) = self.prior.take() {
-            segment.flags = ACK | if prior.echo { ECE } else { 0 };
-            segment.ack = prior.next as u32;
-            segment.tsecr = prior.tsecr;
-            segment.window = prior.window;
+            *segment = Segment {
+                seq: segment.seq,
+                tsval: segment.tsval,
+                ..prior
+            };
         }
     }
 
     fn forget_ack(&mut self) {
+        self.compression.restart();
         self.last_ack = self.next;
         self.unacked = 0;
         self.ack_now = false;
         self.ack_deadline = NEVER;
+    }
+
+    /// Sends an ACK at once after data beyond a hole, a duplicate or a filled hole (RFC 5681 section 4.2), or lets it wait for more of them.
+    fn report_soon(&mut self, now: Nanos, rtt: &RttEstimator) {
+        let may_wait = !self.held.is_empty() && self.duplicate.is_none() && self.quick == 0;
+        let delay = may_wait
+            .then(|| self.compression.delay(self.next, rtt))
+            .flatten();
+        if let Some(delay) = delay {
+            self.ack_deadline = self.ack_deadline.min(now + delay);
+        } else {
+            self.quick = self.quick.saturating_sub(1);
+            self.ack_now = true;
+        }
     }
 
     #[inline]

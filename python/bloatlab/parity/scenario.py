@@ -18,6 +18,7 @@ LIKE_LINUX: Mapping[str, Any] = {"cubic": {"kind": "cubic", "slow_start": "hysta
 TCP: Mapping[str, Any] = {
     "mss": 1448,
     "quick_acks": 16,
+    "sack_compression": "1ms",
     "send_buffer": "64MB",
     "receive_buffer": "32MiB",
     "receive_window": "growing",

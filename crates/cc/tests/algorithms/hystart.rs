@@ -113,8 +113,8 @@ fn hystart_leaves_when_the_smallest_delay_of_a_round_grew() {
     assert_eq!(d.window.cwnd, 64 * MSS);
     round(&mut d, 73 * MS, 3 * MS);
     assert!(!d.window.in_slow_start());
-    // Seven ACKs doubled the window, and the eighth ended slow start.
-    assert_eq!(d.window.ssthresh, (64 + 7) * MSS);
+    // Eight ACKs doubled the window, and the ninth ended slow start.
+    assert_eq!(d.window.ssthresh, (64 + 8) * MSS);
 }
 
 #[test]
@@ -127,6 +127,14 @@ fn hystart_leaves_when_the_train_lasts_half_the_rtt() {
     round(&mut d, 80 * MS, MS);
     assert!(!d.window.in_slow_start());
     assert_eq!(d.window.ssthresh, (64 + 41) * MSS);
+}
+
+#[test]
+fn hystart_ignores_the_rtt_of_the_handshake() {
+    let mut d = driver("hystart", 16);
+    d.cc.on_handshake(&mut d.window, 40 * MS);
+    round(&mut d, 64 * MS, 3 * MS);
+    assert_eq!(d.window.cwnd, 32 * MSS);
 }
 
 #[test]

@@ -13,14 +13,20 @@ fn stream(d: &mut Driver, acks: u64, rtt: u64) {
 #[test]
 fn the_rate_is_filtered_twice() {
     let mut d = Driver::new(r#""westwood""#, 40);
-    stream(&mut d, 10, 100);
+    let stream = |d: &mut Driver, acks| {
+        for _ in 0..acks {
+            d.now += 10 * MS;
+            d.on_ack(20 * MSS, 100 * MS);
+        }
+    };
+    stream(&mut d, 10);
     assert_eq!(d.state("rate"), 0.0, "no sample before an RTT is over");
-    // Ten segments in 110 ms initialise both filters.
-    stream(&mut d, 1, 100);
-    assert!((d.state("rate") - 90_909.09).abs() < 0.01);
-    // Eleven segments in the next 110 ms: 100000; 7/8 90909 + 1/8 100000 = 92045; 7/8 90909 + 1/8 92045 = 91051.
-    stream(&mut d, 11, 100);
-    assert!((d.state("rate") - 91_051.14).abs() < 0.01);
+    // 200 segments in 110 ms initialise both filters: 1818 B/ms.
+    stream(&mut d, 1);
+    assert_eq!(d.state("rate"), 1_818_000.0);
+    // 220 segments in the next 110 ms: 2000; 7/8 1818 + 1/8 2000 = 1840; 7/8 1818 + 1/8 1840 = 1820. All are rounded down.
+    stream(&mut d, 11);
+    assert_eq!(d.state("rate"), 1_820_000.0);
 }
 
 #[test]
@@ -30,7 +36,23 @@ fn short_round_trips_are_sampled_every_50_ms() {
     assert_eq!(d.state("rate"), 0.0);
     // Five segments in 60 ms: the interval must be longer than 50 ms.
     stream(&mut d, 1, 20);
-    assert!((d.state("rate") - 83_333.33).abs() < 0.01);
+    assert_eq!(d.state("rate"), 83_000.0);
+}
+
+#[test]
+fn a_duplicate_ack_stands_for_one_segment() {
+    let mut d = Driver::new(r#""westwood""#, 40);
+    let mut rate = |acks: [u64; 6]| {
+        for segments in acks {
+            d.now += 10 * MS;
+            let mut ack = d.ack(segments * MSS, 20 * MS);
+            ack.delivered_now = 5 * MSS;
+            d.cc.observe(&d.window, &ack);
+        }
+        d.state("rate")
+    };
+    // Three duplicate ACKs report five segments each, and the next ACK covers them and two more: 1 + 3 + 14 segments before the ACK at 60 ms.
+    assert_eq!(rate([1, 0, 0, 0, 17, 1]), 300_000.0);
 }
 
 #[test]

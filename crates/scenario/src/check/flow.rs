@@ -144,6 +144,12 @@ fn tcp(path: &str, t: &TcpConfig) -> Check {
     within(format!("{path}.ack_every"), t.ack_every, 1, 64)?;
     duration(format!("{path}.delayed_ack"), t.delayed_ack, 0, 10 * SECOND)?;
     within(format!("{path}.quick_acks"), t.quick_acks, 0, 1000)?;
+    duration(
+        format!("{path}.sack_compression"),
+        t.sack_compression,
+        0,
+        SECOND,
+    )?;
     within(format!("{path}.initial_window"), t.initial_window, 1, 1000)?;
     for (key, value) in [
         ("send_buffer", t.send_buffer),

@@ -39,6 +39,16 @@ impl Receiver {
         self.hold(start, end);
     }
 
+    /// Whether this data will be held in another range than the two most recently changed ones. Linux combines no ACKs about more than two.
+    pub(super) fn starts_third_range(&self, start: u64, end: u64) -> bool {
+        let touched = self.held.partition_point(|&(_, e)| e < start);
+        let Some(&(s, e)) = self.held.get(touched).filter(|&&(s, _)| s <= end) else {
+            return start > self.next && self.recent_len >= 2;
+        };
+        let is_known = s <= start && end <= e;
+        !is_known && self.recent_len > 2 && !self.recent[..2].contains(&s)
+    }
+
     fn hold(&mut self, start: u64, end: u64) {
         let first = self.held.partition_point(|&(_, e)| e < start);
         let (mut low, mut high) = (start, end);

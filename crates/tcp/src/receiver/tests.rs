@@ -1,7 +1,8 @@
 //! Tests of the receiver with the RFCs' examples and with any order of arrival.
 
 use super::*;
-use bloatlab_units::{Bytes, SECOND};
+use crate::segment::ECE;
+use bloatlab_units::{Bytes, Duration, SECOND};
 use proptest::prelude::*;
 
 fn receiver(ack_every: u32) -> Receiver {
@@ -170,6 +171,60 @@ fn hastens_acks_while_the_sender_may_have_little_in_flight() {
         let next = arrive(&mut r, 3 * SECOND, &data(120, 10), true);
         assert_eq!(next, quick, "after a mark on the segment with CWR");
     }
+}
+
+#[test]
+fn acks_beyond_a_hole_are_combined_after_the_first_three() {
+    let compressing = |delay| {
+        Receiver::new(&TcpConfig {
+            sack_compression: Duration(delay),
+            ..Default::default()
+        })
+    };
+    let mut rtt = rtt();
+    rtt.srtt = 2 * MILLISECOND;
+    // Sends the ACK if it is due, and says how long it waits otherwise.
+    let arrive = |r: &mut Receiver, now, start| {
+        r.on_data(now, &data(start, 10), false, Ecn::NotEct, &rtt);
+        let wait = (!r.ack_now).then(|| r.ack_deadline - now);
+        if r.ack_now {
+            ack(r);
+        }
+        wait
+    };
+    for (delay, least) in [(100_000, 100_000), (MILLISECOND, 660_000)] {
+        let mut r = compressing(delay);
+        let waits: Vec<_> = (1..5).map(|i| arrive(&mut r, 0, i * 10)).collect();
+        assert_eq!(waits, [None, None, None, Some(least)], "33 % of 2 ms");
+        assert_eq!(arrive(&mut r, 7, 50), Some(least - 7), "the first one's");
+        let segment = ack(&mut r);
+        assert_eq!(segment.sack[0], (10, 60), "what was combined is reported");
+        assert_eq!(r.ack_deadline, NEVER);
+        assert_eq!(arrive(&mut r, 9, 50), None, "a duplicate");
+        assert_eq!(arrive(&mut r, 9, 70), Some(least));
+        assert_eq!(arrive(&mut r, 9, 0), None, "the first of another hole");
+        assert_eq!(arrive(&mut r, 9, 60), None, "no hole is left");
+    }
+    let mut r = compressing(MILLISECOND);
+    for start in [10, 20, 30, 40, 60, 70] {
+        arrive(&mut r, 0, start);
+    }
+    assert!(!r.has_prior(), "two ranges in one ACK");
+    arrive(&mut r, 0, 100);
+    let mut before = Segment::default();
+    r.stamp_prior(&mut before);
+    let reported = &before.sack[..before.blocks.into()];
+    assert_eq!(reported, [(60, 80), (10, 50)], "all before the third");
+    assert!(!r.ack_now && r.ack_deadline == 660_000);
+    arrive(&mut r, 1, 110);
+    assert!(!r.has_prior(), "the newest range");
+    arrive(&mut r, 1, 50);
+    assert!(r.has_prior(), "the oldest of three");
+    let mut r = compressing(MILLISECOND);
+    let at_once = (1..100).filter(|i| arrive(&mut r, 0, i * 10).is_none());
+    assert_eq!(at_once.collect::<Vec<_>>(), [1, 2, 3, 48, 93], "44 wait");
+    let mut r = compressing(0);
+    assert!((1..100).all(|i| arrive(&mut r, 0, i * 10).is_none()));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::{CcConfig, EcnFeedback};
 use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, State, TcpConfig};
-use bloatlab_units::{Bytes, Duration, MILLISECOND, NEVER, Streams};
+use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, NEVER, Streams};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -39,6 +39,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         0_u64..60,
         select(vec![0_u32, 4]),
         select(vec![1_u32, 2, 10]),
+        select(vec![0_u64, 0, 300, 1000]),
     );
     let kinds = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
@@ -63,6 +64,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         ack_every: segments.1,
         delayed_ack: Duration(segments.2 * MILLISECOND),
         quick_acks: segments.3,
+        sack_compression: Duration(segments.5 * MICROSECOND),
         initial_window: segments.4,
         loss_detection: kinds.0,
         tail_loss_probe: kinds.1.0,

@@ -34,6 +34,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         1_u32..=4,
         millis(0, 60),
         select(vec![0_u32, 0, 16]),
+        select(vec![0_u64, 0, 1_000_000]),
         select(vec![1_u32, 2, 10, 32]),
     );
     let buffers = (
@@ -66,13 +67,15 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     )
         .prop_map(
             |(segments, buffers, recovery, timers, (ecn, ecn_fallback))| {
-                let (mss, ack_every, delayed_ack, quick_acks, initial_window) = segments;
+                let (mss, ack_every, delayed_ack, quick_acks, sack_compression, initial_window) =
+                    segments;
                 let least = 2 * u64::from(mss);
                 TcpConfig {
                     mss,
                     ack_every,
                     delayed_ack,
                     quick_acks,
+                    sack_compression: Duration(sack_compression),
                     initial_window,
                     // From the smallest allowed size, with odd numbers of bytes.
                     send_buffer: Bytes(least + buffers.0),
