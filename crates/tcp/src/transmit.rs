@@ -8,6 +8,9 @@ use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
 use crate::sender::Sender;
 use crate::state::State;
 
+/// Pacing starts after this segment, so that most of an initial window leaves at once (Linux).
+const FIRST_PACED: u64 = 10;
+
 /// The kind of segment that [`Sender::poll`] wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sent {
@@ -328,7 +331,8 @@ impl Sender {
             self.app_limited != 0,
         );
         let rate = self.pacing.rate(&self.window, self.rtt.srtt);
-        if rate > 0 && self.pacing.advance(now, bytes, rate, &self.window) {
+        let is_paced = rate > 0 && self.stats.segments >= FIRST_PACED;
+        if is_paced && self.pacing.advance(now, bytes, rate, &self.window) {
             self.note_window_limited();
         }
     }
