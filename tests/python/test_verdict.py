@@ -1,5 +1,6 @@
 """The verdict: what the page and the terminal say of a run."""
 
+import json
 import re
 import tomllib
 
@@ -36,6 +37,46 @@ def test_throughputs_of_flows_that_did_not_meet_do_not_add_up():
     flows = pl.DataFrame({"flow": ["a", "b"], "start_s": [0.0, 5.0], "stop_s": [5.0, 10.0]})
     rows = {"scope": "flow", "entity": ["a", "b"], "metric": "mean_throughput_l4", "value": [10.0, 20.0], "unit": ""}
     assert verdict.carried_mbps(pl.DataFrame(rows), flows) == pytest.approx(15)
+
+
+def test_a_finished_flow_counts_for_the_time_that_it_took():
+    names = ["long", "short"]
+    flows = pl.DataFrame(
+        {"flow": names, "traffic": ["greedy", "finite"], "start_s": [0.0, 20.0], "stop_s": [60.0, 60.0]}
+    )
+    measured = {"mean_throughput_l4": [7.0, 5.0], "flow_completion_time_l4": [50.0, 1.0]}
+    rows = [
+        {"scope": "flow", "entity": name, "metric": metric, "value": value}
+        for metric, values in measured.items()
+        for name, value in zip(names, values, strict=True)
+    ]
+    # 10 of the 60 s are the warm-up.
+    assert verdict.carried_mbps(pl.DataFrame(rows), flows) == pytest.approx(7 + 5 / 50)
+
+
+def test_the_page_and_the_terminal_say_the_throughput_of_the_network(tmp_path):
+    document = {
+        "duration": "20s",
+        "warmup": "5s",
+        "dumbbell": {"rate": "10Mbit/s", "rtt": "40ms"},
+        "flows": [
+            {"name": "bulk"},
+            {"name": "short", "count": 5, "start": "6s", "start_interval": "2s", "traffic": {"kind": "finite", "bytes": "50kB"}},
+        ],
+    }  # fmt: skip
+    run = bl.run(document, out=tmp_path / "r")
+    store = Store(tmp_path / "r")
+    rate = run.network_metrics["agg_throughput"]
+    assert (
+        f"carry {with_unit(rate, 'Mbit/s', 4)}"
+        in verdict.of_run(source.of_run(store, run.run_id), store.metrics()).sentence
+    )
+    metrics = {
+        "flow_metrics": run.flow_metrics,
+        "link_metrics": run.link_metrics,
+        "network_metrics": run.network_metrics,
+    }
+    assert main_numbers(json.dumps(run.scenario), metrics).throughput_mbps == rate
 
 
 def test_a_run_without_an_rtt_says_so(tables):

@@ -73,7 +73,7 @@ def main_numbers(scenario: str, metrics: Metrics) -> MainNumbers:
     of_flows, of_links = metrics.get("flow_metrics", {}), metrics.get("link_metrics", {})
     found = bottleneck(scenario, of_links, of_flows)
     mine = {name: of_flows[name] for name in found.lifetimes_s if name in of_flows}
-    rate = _carried(mine, found.lifetimes_s)
+    rate = metrics.get("network_metrics", {}).get("agg_throughput", _carried(mine, found.lifetimes_s))
     traffic = traffic_of(scenario)
     # Clients that fetch pages have no RTT to average between two connections.
     clients = metrics.get("probe_metrics", {})

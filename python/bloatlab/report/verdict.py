@@ -53,7 +53,7 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame, evidence: Evidence | N
     every, metrics = metrics, _of_link(_of_flows(metrics, flows), path.link)
     found = metrics_by_run(metrics)
     row = found.row(0, named=True) if found.height else dict.fromkeys(found.columns)
-    row["throughput_mbps"] = rate = carried_mbps(metrics, flows)
+    row["throughput_mbps"] = rate = _joint_mbps(metrics, flows)
     srtt = _mean_of_flows(metrics, "mean_srtt_l4")
     increase = standing_queue(metrics)
     numbers = _numbers(row, increase, path.link)
@@ -160,22 +160,36 @@ def _mean_of_flows(metrics: pl.DataFrame, name: str) -> float | None:
     return prepare.mean(values) if len(values) else None
 
 
+def _joint_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
+    """Payload of the flows across the bottleneck, Mbit/s: the metric of the network, if it was measured."""
+    measured = metrics.filter((pl.col("scope") == "network") & (pl.col("metric") == "agg_throughput"))["value"]
+    return float(measured[0]) if len(measured) else carried_mbps(metrics, flows)
+
+
 def carried_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
     """Payload of all flows over the length of the run, Mbit/s.
 
-    The throughput of a flow is over its lifetime, so throughputs of flows with different lifetimes cannot be added.
+    The throughput of a flow is over its measured lifetime, so throughputs of flows with different lifetimes cannot be
+    added.
     """
     rates = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "mean_throughput_l4"))
     if rates.is_empty():
         return None
     if not {"start_s", "stop_s"} <= set(flows.columns) or flows["stop_s"].null_count():
         return float(rates["value"].sum())
-    length = prepare.high(flows["stop_s"]) - prepare.low(flows["start_s"])
-    lived = flows.select(
-        pl.col("flow").cast(pl.String).alias("entity"), (pl.col("stop_s") - pl.col("start_s")).alias("s")
+    took = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "flow_completion_time_l4"))
+    finite = pl.col("traffic") == "finite" if "traffic" in flows.columns else pl.lit(False)
+    lived = (
+        flows.with_columns(entity=pl.col("flow").cast(pl.String), finite=finite)
+        .join(rates.select("entity", rate="value"), on="entity")
+        .join(took.select("entity", took="value"), on="entity", how="left")
+        .with_columns(took=pl.min_horizontal("took", pl.col("stop_s") - pl.col("start_s")))
     )
-    joined = rates.join(lived, on="entity", how="left")
-    return float((joined["value"] * joined["s"].fill_null(length)).sum()) / length if length > 0 else None
+    # Metrics leave the warm-up out: it is what an endless flow lacks of its planned time.
+    endless = lived.filter(~pl.col("finite"))
+    measured_from = max(prepare.low(lived["start_s"]), prepare.low(endless["stop_s"] - endless["took"]))
+    length = prepare.high(lived["stop_s"]) - measured_from
+    return float((lived["rate"] * lived["took"]).sum()) / length if length > 0 else None
 
 
 def _named(flows: pl.DataFrame) -> str:
