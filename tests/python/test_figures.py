@@ -14,6 +14,7 @@ import pytest
 import synthetic
 from bloatlab import figures
 from bloatlab.figures import network, registry
+from bloatlab.figures.charts import time_series
 from specification import colours, fields, mark, rows, titles, units
 
 ELSEWHERE = {"downlink", "flow_sojourn", "probe_rtt"}
@@ -128,6 +129,45 @@ def test_many_flows_are_pooled(hundred):
     assert {"low", "high", "median", "total"} <= fields(spec)
     assert list(colours(spec)) == ["cubic (50 flows)", "bbr (50 flows)"]
     assert "100 flows" in registry.find("time_series").note(hundred)
+
+
+def test_many_flows_of_several_names_are_pooled_by_name(hundred):
+    stems = ["load"] * 60 + ["short"] * 40
+    names = pl.Series("flow", [f"{stem}_{number}" for number, stem in enumerate(stems)])
+    renamed = dict(zip(hundred["flows"]["flow"].cast(pl.String), names, strict=True))
+    one_kind = {
+        name: hundred[name].with_columns(pl.col("flow").cast(pl.String).replace_strict(renamed))
+        for name in ("flows", "flow_series")
+    }
+    one_kind["flows"] = one_kind["flows"].with_columns(cca=pl.lit("cubic"))
+    tables = {**hundred, **one_kind}
+    spec = figures.draw("time_series", tables).to_dict()
+    assert list(colours(spec)) == ["load (60 flows)", "short (40 flows)"]
+    assert "100 flows are drawn as one group per name." in registry.find("time_series").note(tables)
+    both = network.groups({**tables, "flows": one_kind["flows"].with_columns(cca=hundred["flows"]["cca"])})
+    assert both.labels == ["load, cubic (50 flows)", "load, bbr (10 flows)", "short, bbr (40 flows)"]
+
+
+def test_the_line_of_a_group_has_a_gap_where_none_of_its_flows_was_active():
+    times = [0.5, 1.0, 1.5, 20.0, 20.5]
+    series = pl.DataFrame({"label": ["short"] * 5, "time_s": times, "x": [1.0, 2.0, 3.0, 4.0, 5.0]})
+    always = pl.DataFrame({"label": ["long"] * 42, "time_s": [step / 2 for step in range(42)], "x": [1.0] * 42})
+    found = time_series.band(pl.concat([series, always]), "x").filter(label="short")
+    assert found["median"].to_list() == [1.0, 2.0, 3.0, None, 4.0, 5.0]
+
+
+def test_drops_do_not_have_the_colour_of_a_link(one):
+    both = pl.concat(
+        [one["link_series"], one["link_series"].with_columns(link=pl.lit("reverse"))], how="vertical_relaxed"
+    )
+    spec = figures.draw("queue", {**one, "link_series": both}).to_dict(validate=True)
+    assert spec["resolve"]["scale"] == {"color": "independent"}
+    legends = [
+        unit["encoding"]["color"].get("legend") is not None
+        for unit in units(spec)
+        if "field" in unit["encoding"].get("color", {})
+    ]
+    assert sum(legends) == 1
 
 
 def test_one_colour_a_flow_in_every_figure(three):

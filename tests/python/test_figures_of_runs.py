@@ -1,9 +1,11 @@
 """Every figure of a sweep and of a ranking on synthetic tables."""
 
+import json
 from itertools import product
 
 import polars as pl
 import pytest
+import vl_convert
 
 import synthetic
 from bloatlab import figures
@@ -183,6 +185,16 @@ def test_ellipses_of_a_crowd_have_colours_on_the_pareto_front_only():
     few = synthetic.ranked_tables(names[:8])
     assert set(colours(figures.draw("goodput_ellipses", few).to_dict())) == set(names[:8])
     assert "Grey" not in registry.find("goodput_ellipses").note(few)
+
+
+def test_ellipses_have_a_legend_and_speak_of_ellipses_only_if_there_are_any():
+    tables = synthetic.ranked_tables(["fifo", "codel", "pie"])
+    drawn = vl_convert.vegalite_to_vega(figures.draw("goodput_ellipses", tables).to_dict())
+    assert '"legends"' in json.dumps(drawn)
+    note = registry.find("goodput_ellipses").note
+    assert "ellipse" in note(tables)
+    first = tables["metrics"].filter(entity=tables["metrics"].filter(scope="flow")["entity"][0])
+    assert "ellipse" not in note({**tables, "metrics": first})
 
 
 def test_names_on_the_fronts_do_not_cross_the_bars():

@@ -68,10 +68,6 @@ class Looks:
         """The shape by `contender`."""
         return self._channel(self.shapes, legend)
 
-    def stroke(self) -> dict[str, Any]:
-        """The colour of lines. The legend has that of the marks."""
-        return vl.field("contender:N", scale=options(domain=self.names, range=self.colours), legend=None)
-
     def dash(self) -> dict[str, Any]:
         """The dashes by `contender`."""
         return vl.field("contender:N", scale=options(domain=self.names, range=self.dashes), legend=None)

@@ -1,6 +1,7 @@
 """What the tables of a run say about the network, such as the reference lines of figures."""
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from bloatlab.figures.once import once
 
 Tables = Mapping[str, pl.DataFrame]
 
-# More lines than this cannot be distinguished. Then flows are drawn as one group per congestion control.
+# More lines than this cannot be distinguished. Then flows are drawn in groups.
 MANY = 8
 
 # IPv4 and TCP headers with timestamps, RFC 9293 section 3.1 and RFC 7323 section 3: MSS 1448 travels as 1500 bytes.
@@ -158,12 +159,14 @@ class Groups:
         colours: Label to colour, in the order of the legend.
         grouped: Whether a label can mean several flows.
         flows: How many flows there are.
+        by: What makes a group, if flows are grouped.
     """
 
     of_flow: pl.DataFrame
     colours: dict[str, str]
     grouped: bool
     flows: int
+    by: str = ""
 
     @property
     def labels(self) -> list[str]:
@@ -179,7 +182,7 @@ class Groups:
         """The groups of these flows, each flow with a different label; colours do not change."""
         of_flow = self.of_flow.filter(pl.col("flow").is_in(list(flows)))
         colours = {label: self.colours[label] for label in of_flow["label"].to_list()}
-        return Groups(of_flow, colours, self.grouped, of_flow.height)
+        return Groups(of_flow, colours, self.grouped, of_flow.height, self.by)
 
     def label(self, series: pl.DataFrame) -> pl.DataFrame:
         """Add the column `label` to a table that has `flow`."""
@@ -188,9 +191,27 @@ class Groups:
         )
 
 
+def _kinds(names: Sequence[str], ccas: Sequence[str]) -> tuple[list[str], str]:
+    """The kind of each flow, and what makes a kind: the name that a scenario gives several flows, or the algorithm.
+
+    A scenario names the flows of one entry `bulk_1`, `bulk_2` and so on.
+    """
+    stems = [re.sub(r"_\d+$", "", name) for name in names]
+    several = len(set(ccas)) > 1
+    named = [
+        f"{stem}, {cca}" if several and cca != "no cca" and cca not in stem.lower() else stem
+        for stem, cca in zip(stems, ccas, strict=True)
+    ]
+    if len(set(ccas)) < len(set(named)) <= MANY:
+        return named, "name"
+    if len(set(ccas)) <= MANY:
+        return list(ccas), "congestion control"
+    return ["all flows"] * len(names), ""
+
+
 @once
 def groups(tables: Tables) -> Groups:
-    """Names and colours of the flows: one label per flow up to `MANY` flows, else one group per congestion control."""
+    """Names and colours of the flows: one label per flow up to `MANY` flows, else one group per kind of flow."""
     flows = table(tables, "flows")
     if flows.is_empty():
         series = table(tables, "flow_series")
@@ -199,13 +220,13 @@ def groups(tables: Tables) -> Groups:
     names = flows["flow"].cast(pl.String).to_list()
     ccas = [cca or "no cca" for cca in (flows["cca"].to_list() if "cca" in flows.columns else [None] * len(names))]
     if len(names) > MANY:
-        kinds = ccas if len(set(ccas)) <= MANY else ["all flows"] * len(names)
+        kinds, by = _kinds(names, ccas)
         counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
         by_kind = palette.assign(counts)
         text = {kind: f"{kind} ({count} flow{'s' if count > 1 else ''})" for kind, count in counts.items()}
         labels = [text[kind] for kind in kinds]
         colours = {text[kind]: by_kind[kind] for kind in counts}
-        return Groups(pl.DataFrame({"flow": names, "label": labels}), colours, True, len(names))
+        return Groups(pl.DataFrame({"flow": names, "label": labels}), colours, True, len(names), by)
     labels = [
         name if cca == "no cca" or cca in name.lower() else f"{name} ({cca})"
         for name, cca in zip(names, ccas, strict=True)
@@ -295,4 +316,7 @@ def has_pairs(tables: Tables, first: str, second: str) -> bool:
 def grouping_note(tables: Tables) -> str:
     """Says that flows are drawn as groups; empty if each has its own line."""
     found = groups(tables)
-    return f"{found.flows} flows are drawn as one group per congestion control." if found.grouped else ""
+    if not found.grouped:
+        return ""
+    per = f" per {found.by}" if len(found.labels) > 1 else ""
+    return f"{found.flows} flows are drawn as one group{per}."

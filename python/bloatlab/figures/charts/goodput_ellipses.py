@@ -15,6 +15,8 @@ NARROW = 560
 LABELS = 50
 PANELS = 4
 NAMES = 8
+ENOUGH = 3
+"""Values of an ellipse."""
 FLOWS = "bulk"
 """Prefix of the names of long flows (`bulk`, `bulk_1`, `bulk_cubic`)."""
 
@@ -38,17 +40,22 @@ def points(tables: network.Tables) -> list[str]:
 
 
 def _note(tables: network.Tables) -> str:
-    more = contenders.points_note(len(points(tables)), PANELS)
-    crowd = len(contenders.order(network.table(tables, "ranking"))) > NAMES
-    grey = "Grey: in each panel, another one has less delay and more goodput." if crowd else ""
-    return " ".join(filter(None, (more, grey)))
+    rows, crowd = samples(tables), len(contenders.order(network.table(tables, "ranking"))) > NAMES
+    outlined = rows.group_by("contender", "point").len()["len"].max() or 0
+    said = (
+        "The ellipse shows one standard deviation around it and needs three values." if outlined >= ENOUGH else "",
+        contenders.points_note(len(points(tables)), PANELS),
+        "Grey: in each panel, another one has less delay and more goodput. Where marks are crowded, some names are left out."
+        if crowd
+        else "A name without room is only in the legend.",
+    )
+    return " ".join(filter(None, said))
 
 
 @as_figure(
     title="Goodput against queueing delay, flow by flow",
-    caption="The dot is the mean over the long flows and replications. The ellipse shows one standard deviation "
-    "around it and needs three values. Better is up and to the right (RFC 7928 section 2.7). "
-    "A name without room is only in the legend.",
+    caption="The dot is the mean over the long flows and replications. Better is up and to the right "
+    "(RFC 7928 section 2.7).",
     needs=("ranking", "contenders", "metrics"),
     when=lambda tables: not samples(tables).is_empty(),
     of_runs=True,
@@ -137,7 +144,7 @@ def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, 
         ]
     layers += [
         parts.drawn(prepare.values(curves.filter(is_strong)), "line", strokeWidth=1.2, clip=True).encode(
-            x=x, y=y, stroke=looks.stroke(), order=vl.field("order:Q"), strokeDash=looks.dash()
+            x=x, y=y, color=looks.colour(**legend), order=vl.field("order:Q"), strokeDash=looks.dash()
         ),
         parts.drawn(prepare.values(means.filter(is_strong)), "point", filled=True, size=60, opacity=1).encode(
             x=x, y=y, color=looks.colour(**legend), shape=looks.shape(**legend), tooltip=_tip()

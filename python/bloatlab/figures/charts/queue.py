@@ -1,5 +1,6 @@
 """Queue length and sojourn time over time at each bottleneck."""
 
+import math
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,18 @@ HEIGHT = 130
 def _note(tables: network.Tables) -> str:
     shown = len(network.queueing_links(tables))
     total = network.table(tables, "link_series")["link"].n_unique()
-    return f"{shown} of {total} links are shown: those with the longest queues." if shown < total else ""
+    counted = "The axis of drops and marks grows with the square root." if _counts(tables) else ""
+    if shown == total:
+        return counted
+    which = "is shown: the one with the longest queue" if shown == 1 else "are shown: those with the longest queues"
+    return f"{counted} {shown} of {total} links {which}.".strip()
+
+
+def _counts(tables: network.Tables) -> bool:
+    """Whether the drawn links dropped or marked packets."""
+    series = network.table(tables, "link_series")
+    mine = series.filter(pl.col("link").is_in(network.queueing_links(tables)))
+    return any(prepare.high(mine[name]) > 0 for name in ("drops", "marks") if name in mine.columns)
 
 
 @as_figure(
@@ -43,13 +55,14 @@ def queue(tables: network.Tables, *, width: int) -> Any:
     series = network.table(tables, "link_series").filter(pl.col("link").is_in(names))
     end = prepare.high(series["time_s"]) or 1.0
     wide = plot_width(width)
-    colour = parts.colour(names, list(colours.values()), field="link", columns=parts.legend_columns(names, wide))
+    columns = parts.legend_columns(names, wide)
     events = _events(series, end)
     titles = [("queue_packets", "queue (packets)"), ("sojourn_ms", "sojourn (ms)")]
     titles = [(column, title) for column, title in titles if prepare.has_values(series, column)]
     panels = []
     for index, (column, title) in enumerate(titles):
         last = index == len(titles) - 1 and events.is_empty()
+        colour = parts.colour(names, list(colours.values()), field="link", columns=columns, legend=index == 0)
         light = prepare.thin(
             series.select("time_s", "link", pl.col(column).cast(pl.Float64)), "time_s", column, by="link"
         )
@@ -66,7 +79,8 @@ def queue(tables: network.Tables, *, width: int) -> Any:
         panels.append(vl.layer(*layers, width=wide, height=HEIGHT))
     if not events.is_empty():
         panels.append(_event_panel(events, end, wide))
-    return themed(vl.vconcat(*panels, spacing=10))
+    # Drops have a colour of their own, beside those of the links.
+    return themed(vl.vconcat(*panels, spacing=10).resolve("scale", color="independent"))
 
 
 def _time(end: float, titled: bool) -> Any:
@@ -101,6 +115,13 @@ def _events(series: pl.DataFrame, end: float, bins: int = 150) -> pl.DataFrame:
     )
 
 
+def _ticks(top: float) -> list[float]:
+    """Ticks of the square-root axis: a round number up to the largest value, and a tenth of it if that is whole."""
+    decade = 10 ** math.floor(math.log10(top))
+    largest = max(step * decade for step in (1, 2, 5) if step * decade <= top)
+    return [0, largest / 10, largest] if largest >= 10 else [0, largest]
+
+
 def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
     kinds = [kind for kind in ("drops", "marks") if kind in events["event"].to_list()]
     shades = {"drops": "#D55E00", "marks": "#009E73"}
@@ -111,7 +132,9 @@ def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
             x=_time(end, True),
             y=vl.field(
                 "packets:Q",
-                axis=options(title=title if len(kinds) == 1 else "packets", tickCount=2),
+                axis=options(
+                    title=title if len(kinds) == 1 else "packets", values=_ticks(prepare.high(events["packets"]))
+                ),
                 # One packet stays visible beside a hundred of a slow start.
                 scale=options(type="sqrt", zero=True),
             ),

@@ -14,6 +14,9 @@ HEIGHT = 130
 NAME = 18
 """Height of the name of a reference line with its distance from the line, pixels."""
 
+PAUSE = 4
+"""Spans of time without a sample that interrupt the line of a group."""
+
 
 def _panels(tables: network.Tables) -> str:
     """Says what the panels show. Datagrams have neither a window nor an sRTT."""
@@ -54,8 +57,8 @@ def _note(tables: network.Tables) -> str:
 def time_series(tables: network.Tables, *, width: int) -> Any:
     """In flight with cwnd, sRTT and throughput over time, one panel each on the same time axis.
 
-    Up to eight flows have a line each. More flows are drawn as one group per congestion control, with the median and
-    the band from the 5th to the 95th percentile across its flows. A further panel has the sum of the throughputs of the
+    Up to eight flows have a line each. More flows are drawn as one group per name or congestion control, with the median
+    and the band from the 5th to the 95th percentile across its flows. A further panel has the sum of the throughputs of the
     flows through the bottleneck.
 
     Args:
@@ -155,12 +158,15 @@ class _Axis:
 
 
 def band(series: pl.DataFrame, column: str, bins: int = 200) -> pl.DataFrame:
-    """Median, 5th and 95th percentile across the flows of each label, in at most `bins` spans of time."""
+    """Median, 5th and 95th percentile across the flows of each label, in at most `bins` spans of time.
+
+    Where no flow of a label was active, there is a row without values, which interrupts its line.
+    """
     end = prepare.high(series["time_s"]) or 1.0
     instants = series["time_s"].n_unique()
     span = end / bins if instants > bins else 0.0
     time = ((pl.col("time_s") / span).floor() + 0.5) * span if span else pl.col("time_s")
-    return (
+    found = (
         series.drop_nulls(column)
         .with_columns(time.clip(0, end).alias("time_s"))
         .group_by("label", "time_s", maintain_order=True)
@@ -171,6 +177,10 @@ def band(series: pl.DataFrame, column: str, bins: int = 200) -> pl.DataFrame:
         )
         .sort("label", "time_s")
     )
+    after = pl.col("time_s").diff(-1).over("label").neg()
+    step = span or end / max(1, instants)
+    pauses = found.filter(after > PAUSE * step).select("label", pl.col("time_s") + step)
+    return pl.concat([found, pauses], how="diagonal").sort("label", "time_s")
 
 
 def _window(series: pl.DataFrame, axis: _Axis, path: network.Path) -> Any:
