@@ -193,18 +193,19 @@ def ranked_tables(queues, points=("",), seeds=(1, 2)):
     """
     draw = random.Random(7)
     criteria = [
-        *((f"bulk_delay_p{p}", f"queueing delay p{p}", "ms", "lower", p / 10) for p in (50, 95, 99)),
-        *((f"voip_delay_p{p}", f"VoIP one-way delay p{p}", "ms", "lower", p / 5) for p in (50, 95, 99)),
-        ("bulk_goodput", "goodput", "Mbit/s", "higher", 9.0),
-        ("loss", "loss at the bottleneck", "", "lower", 0.01),
+        *((f"voip_delay_p{p}", f"VoIP one-way delay p{p}", "call", "ms", "lower", p / 5) for p in (50, 95, 99)),
+        *((f"bulk_delay_p{p}", f"queueing delay p{p}", "bulk delay", "ms", "lower", p / 10) for p in (50, 95, 99)),
+        ("bulk_goodput", "goodput", "throughput", "Mbit/s", "higher", 9.0),
+        ("loss", "loss at the bottleneck", "loss", "", "lower", 0.01),
     ]
     ranking = [
         {
-            "contender": queue, "position": place + 1, "score": 1.0 + place, "criterion": name, "title": title, "unit": unit,
-            "better": better, "value": typical * (1 + place), "low": typical, "high": typical * 2, "rank": 1.0 + place,
+            "contender": queue, "position": place + 1, "score": 1.0 + place, "criterion": name, "title": title, "group": group,
+            "unit": unit, "better": better, "value": typical * (1 + place), "low": typical, "high": typical * 2,
+            "rank": 1.0 + place,
         }
         for place, queue in enumerate(queues)
-        for name, title, unit, better, typical in criteria
+        for name, title, group, unit, better, typical in criteria
     ]  # fmt: skip
     runs = [
         (f"{queue} {point} {seed}", queue, point, place)

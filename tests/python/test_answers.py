@@ -131,7 +131,7 @@ def test_values_that_are_written_alike_are_ties() -> None:
 
 def test_small_differences_are_not_called_best_and_worst() -> None:
     assert contrast(queues(a=(20, 1), b=(20.9, 1)).by("queue"), DELAY) == [
-        "The delay hardly differs: 20 ms with a to 20.9 ms with b."
+        "The delay hardly differs: from 20 ms with a to 20.9 ms with b."
     ]
     assert "shorter with a" in contrast(queues(a=(20, 1), b=(21.2, 1)).by("queue"), DELAY)[0]
 

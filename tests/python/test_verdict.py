@@ -79,12 +79,25 @@ def test_the_page_and_the_terminal_say_the_throughput_of_the_network(tmp_path):
     assert main_numbers(json.dumps(run.scenario), metrics).throughput_mbps == rate
 
 
+def test_flows_are_counted_per_congestion_control():
+    ccas = ["cubic", "newreno", "newreno", ""]
+    metrics = pl.DataFrame(
+        [
+            {"run_id": "a", "scope": "flow", "entity": f"f{place}", "metric": "mean_throughput_l4", "value": 1.0}
+            for place in range(4)
+        ]
+    )
+    flows = pl.DataFrame({"flow": [f"f{place}" for place in range(4)], "cca": ccas})
+    sentence = verdict.of_run({"flows": flows}, metrics).sentence
+    assert "One cubic flow, 2 newreno flows and one UDP flow carry 4 Mbit/s" in sentence
+
+
 def test_a_run_without_an_rtt_says_so(tables):
     metrics = tables["metrics"].filter(pl.col("metric") == "mean_sojourn")
     metrics = metrics.insert_column(0, pl.Series("run_id", ["a"]))
     judged = verdict.of_run(tables, metrics)
     assert judged.grade == ""
-    assert "no long flow measured an RTT" in judged.sentence
+    assert "No long flow measured an RTT" in judged.sentence
     assert "No RTT" in verdict.of_run(tables, metrics.clear()).sentence
 
 

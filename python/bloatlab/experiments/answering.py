@@ -217,7 +217,7 @@ def contrast(groups: Sequence[Group], quantity: Quantity, *beside: Quantity, at:
         ]
     if _near(groups, quantity):
         span = " to ".join(f"{_written(at[0], quantity)} with {_labels(at)}" for at in (low, high))
-        return [f"{the} {quantity.name} hardly differs: {span}.", *_beside(low, high, beside)]
+        return [f"{the} {quantity.name} hardly differs: from {span}.", *_beside(low, high, beside)]
     ends = ((quantity.words[0], low), (quantity.words[1], high))
     told = [f"{word} with {_labels(at)} ({_written(at[0], quantity)})" for word, at in ends]
     if len(groups) == 2:

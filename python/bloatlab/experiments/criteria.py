@@ -47,12 +47,20 @@ class Criterion:
 
 
 def plane(criteria: Sequence[Criterion]) -> tuple[Criterion, Criterion] | None:
-    """The delay and the throughput that contenders trade against each other; `None` if one of them is missing.
+    """The delay and the throughput that contenders trade against each other; `None` if one of them is missing."""
+    named = {one.name: one for one in criteria}
+    found = plane_of((one.name, one.group) for one in criteria)
+    return (named[found[0]], named[found[1]]) if found else None
+
+
+def plane_of(criteria: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
+    """As `plane`, of names and groups of criteria.
 
     The delay is the first 95th percentile of a group of delays, and the throughput the first criterion of its group.
     """
-    delay = next((one for one in criteria if "delay" in one.group.split() and one.name.endswith("_p95")), None)
-    throughput = next((one for one in criteria if one.group == "throughput"), None)
+    known = list(criteria)
+    delay = next((name for name, group in known if "delay" in group.split() and name.endswith("_p95")), None)
+    throughput = next((name for name, group in known if group == "throughput"), None)
     return (delay, throughput) if delay and throughput else None
 
 

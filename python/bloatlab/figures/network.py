@@ -15,6 +15,9 @@ Tables = Mapping[str, pl.DataFrame]
 # More lines than this cannot be distinguished. Then flows are drawn in groups.
 MANY = 8
 
+DATAGRAMS = "UDP"
+"""In place of the congestion control of flows that have none."""
+
 # IPv4 and TCP headers with timestamps, RFC 9293 section 3.1 and RFC 7323 section 3: MSS 1448 travels as 1500 bytes.
 HEADERS = 52
 
@@ -197,12 +200,12 @@ def _kinds(names: Sequence[str], ccas: Sequence[str]) -> tuple[list[str], str]:
     A scenario names the flows of one entry `bulk_1`, `bulk_2` and so on.
     """
     stems = [re.sub(r"_\d+$", "", name) for name in names]
-    several = len(set(ccas)) > 1
+    several = len(set(ccas) - {DATAGRAMS}) > 1
     named = [
-        f"{stem}, {cca}" if several and cca != "no cca" and cca not in stem.lower() else stem
+        f"{stem}, {cca}" if several and cca != DATAGRAMS and cca not in stem.lower() else stem
         for stem, cca in zip(stems, ccas, strict=True)
     ]
-    if len(set(ccas)) < len(set(named)) <= MANY:
+    if len(set(stems)) > 1 and len(set(named)) <= MANY:
         return named, "name"
     if len(set(ccas)) <= MANY:
         return list(ccas), "congestion control"
@@ -218,7 +221,7 @@ def groups(tables: Tables) -> Groups:
         found = series["flow"].cast(pl.String).unique(maintain_order=True).to_list() if "flow" in series.columns else []
         flows = pl.DataFrame({"flow": found, "cca": [None] * len(found)}, schema_overrides={"cca": pl.String})
     names = flows["flow"].cast(pl.String).to_list()
-    ccas = [cca or "no cca" for cca in (flows["cca"].to_list() if "cca" in flows.columns else [None] * len(names))]
+    ccas = [cca or DATAGRAMS for cca in (flows["cca"].to_list() if "cca" in flows.columns else [None] * len(names))]
     if len(names) > MANY:
         kinds, by = _kinds(names, ccas)
         counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
@@ -228,7 +231,7 @@ def groups(tables: Tables) -> Groups:
         colours = {text[kind]: by_kind[kind] for kind in counts}
         return Groups(pl.DataFrame({"flow": names, "label": labels}), colours, True, len(names), by)
     labels = [
-        name if cca == "no cca" or cca in name.lower() else f"{name} ({cca})"
+        name if cca == DATAGRAMS or cca in name.lower() else f"{name} ({cca})"
         for name, cca in zip(names, ccas, strict=True)
     ]
     # If each flow has another algorithm, a flow has the colour of its algorithm.

@@ -297,6 +297,7 @@ def _rows(ranking: Ranking) -> pl.DataFrame:
             "score": row.score,
             "criterion": criterion.name,
             "title": criterion.title,
+            "group": criterion.group,
             "unit": criterion.shown_unit,
             "better": criterion.better,
             "value": criterion.shown(row.values[criterion.name]),

@@ -248,7 +248,7 @@ def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainT
                 size = path.stat().st_size
                 link = Cell(name, name, link=f"{FILES}/{name}")
                 rows.append([link, Cell(verdict.label(swept, result.run_id)), Cell(f"{size:,}", size)])
-    note = f"{left} more are in {FILES}/." if left else ""
+    note = f"{left:,} more files are in {FILES}/." if left else ""
     return model.PlainTable(["file", "run", "bytes"], rows, "Files", sortable=True, note=note) if rows else None
 
 

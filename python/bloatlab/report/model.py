@@ -29,6 +29,10 @@ TALL = 700
 """Height of a figure from which it does not fit on a sheet below an answer, pixels."""
 
 
+PAPER = 105
+"""Letters that the columns of a table have side by side on a sheet of paper."""
+
+
 @dataclass
 class Drawn:
     """A figure on the page: one picture, or a picture for wide screens and one for phones."""
@@ -54,6 +58,12 @@ class PlainTable:
     label: str
     sortable: bool = False
     note: str = ""
+
+    @property
+    def wide_on_paper(self) -> bool:
+        """Whether a sheet of paper has no room for its columns, whose cells break between words."""
+        texts = [[column, *(row[place].text for row in self.rows)] for place, column in enumerate(self.columns)]
+        return sum(max(len(word) for text in column for word in text.split() or [""]) for column in texts) > PAPER
 
 
 @dataclass
@@ -275,7 +285,8 @@ RUN_COLUMNS = {
     "retransmissions": ("retransmissions", "lower"),
 }
 TERMS = {
-    "srtt_ms": "sRTT: the RTT that the sender smooths (RFC 6298), mean over the long flows through the bottleneck.",
+    "srtt_ms": "sRTT: the RTT that the sender smooths (RFC 6298), mean over the TCP flows through the bottleneck "
+    "without clients that fetch pages.",
     "delay_ms": "Queueing delay: the time in the queue of the bottleneck, mean over its packets. The bottleneck is the slowest "
     "link that data crosses.",
     "delay_p95_ms": "p95: 95 % of the packets wait at most that long.",
@@ -344,6 +355,6 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
         for row, run_id in zip(rows, shown["run_id"].to_list(), strict=True):
             row.append(Cell(verdict.grade(queues.get(run_id)), queues.get(run_id)))
     left = frame.height - shown.height
-    notes = [f"{left} more runs are not shown; `bloatlab export DIR --csv` writes all."] if left else []
+    notes = [f"{left:,} more runs are not shown; `bloatlab export DIR --csv` writes all."] if left else []
     notes += [TERMS[name] for name in of if name in TERMS] + ([verdict.MEANING] if queues else [])
     return PlainTable(columns, rows, "Runs", sortable=True, note=" ".join(notes))

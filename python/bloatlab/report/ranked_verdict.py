@@ -12,11 +12,14 @@ from bloatlab.report.verdict import Verdict
 def of_ranking(ranking: Ranking) -> Verdict:
     """The Pareto front, the first contender and what the score weighs, the caveats, and the main values of the first."""
     best = ranking.contenders[0]
-    numbers = [("contenders", str(len(ranking.contenders)))]
+    numbers = [
+        (f"{ranking.subject}s compared", str(len(ranking.contenders))),
+        ("first of the ranking", best.name),
+    ]
     fairness = [criterion for criterion in ranking.criteria if criterion.group == "fairness"][:1]
     for criterion in (*(ranking.plane or ()), *fairness):
         if (value := criterion.shown(best.values[criterion.name])) is not None:
-            numbers.append((f"{criterion.title}, {best.name}", text.with_unit(value, criterion.shown_unit)))
+            numbers.append((f"its {criterion.title}", text.with_unit(value, criterion.shown_unit)))
     return Verdict(
         "", " ".join(filter(None, [front(ranking, text.number), first(ranking), *_caveats(ranking)])), numbers
     )

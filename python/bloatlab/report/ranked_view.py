@@ -17,13 +17,13 @@ def ranking_view(ranking: Ranking) -> RankingView:
     """The tables of a ranking, with the best of each column marked."""
     groups = list(dict.fromkeys(criterion.group for criterion in ranking.criteria))
     head = [
-        [Cell(str(row.position), row.position), Cell(row.name, row.name), Cell(f"{row.score:.2f}", row.score)]
+        [Cell(row.name, row.name), Cell(str(row.position), row.position), Cell(f"{row.score:.2f}", row.score)]
         for row in ranking.contenders
     ]
     by_group = [_ranks([row.groups.get(group) for row in ranking.contenders]) for group in groups]
     scores = [[*cells, *(of[index] for of in by_group)] for index, cells in enumerate(head)]
     over = f" Ranks and values are means over {ranking.points} set-ups." if ranking.points > 1 else ""
-    values: list[list[Cell]] = [[cells[1]] for cells in head]
+    values: list[list[Cell]] = [cells[:1] for cells in head]
     for criterion in ranking.criteria:
         found = _values(criterion, ranking.contenders)
         for cells, row, cell in zip(values, ranking.contenders, found, strict=True):
@@ -38,7 +38,7 @@ def ranking_view(ranking: Ranking) -> RankingView:
     return RankingView(
         front_table(ranking),
         PlainTable(
-            ["#", ranking.subject, "score", *groups],
+            [ranking.subject, "place", "score", *groups],
             scores,
             "Ranking by score",
             sortable=True,

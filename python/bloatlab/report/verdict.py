@@ -60,9 +60,9 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame, evidence: Evidence | N
     if increase is None:
         ping = _of_ping(evidence or Evidence())
         if row["delay_ms"] is not None:
-            at = f" at {path.link}" if path.link else ""
+            at = "" if path.link in (None, "bottleneck") else f" of the link `{path.link}`"
             wait = text.with_unit(row["delay_ms"], "ms")
-            waits = f"Packets wait {wait} in the queue{at} on average; no long flow measured an RTT."
+            waits = f"Packets wait {wait} in the queue{at} on average. No long flow measured an RTT."
             return replace(
                 ping, sentence=" ".join(filter(None, [waits, ping.sentence])), numbers=[*numbers, *ping.numbers]
             )
@@ -196,13 +196,16 @@ def _named(flows: pl.DataFrame) -> str:
     """The flows by number and congestion control, such as `2 cubic flows and one UDP flow`."""
     ccas = flows["cca"].to_list() if "cca" in flows.columns else [None] * flows.height
     # Datagrams have no congestion control.
-    tcp, datagrams = [cca for cca in ccas if cca], ccas.count("")
-    names = "/".join(dict.fromkeys(tcp)) if len(set(tcp)) <= 3 else ""
-    parts = [(flows.height - datagrams, names), (datagrams, "UDP")]
-    return " and ".join(
-        f"{'one' if count == 1 else count} {name} flow{'' if count == 1 else 's'}".replace("  ", " ")
-        for count, name in parts
-        if count
+    kinds = ["UDP" if cca == "" else cca or "" for cca in ccas]
+    tcp = [kind for kind in kinds if kind != "UDP"]
+    known = dict.fromkeys(tcp) if len(set(tcp)) <= 3 else {"": None}
+    parts = [(tcp.count(name) if name else len(tcp), name) for name in known]
+    return phrases.listed(
+        [
+            f"{'one' if count == 1 else count} {name} flow{'' if count == 1 else 's'}".replace("  ", " ")
+            for count, name in [*parts, (kinds.count("UDP"), "UDP")]
+            if count
+        ]
     )
 
 

@@ -48,8 +48,8 @@ class RttFairness(Rfc7928):
     carried = None
     criteria: ClassVar[tuple[Criterion, ...]] = (
         Criterion(
-            "evenness", "fairness between the categories", "", "higher", "fairness",
-            "smaller goodput of the two categories / larger goodput", _evenness,
+            "evenness", "fairness between the RTTs", "", "higher", "fairness",
+            "smaller goodput of the two groups of flows / larger goodput", _evenness,
         ),
         criteria.fairness(),
         *criteria.delay(),

@@ -25,7 +25,8 @@ class Bursts(Rfc7928):
     question = "Which queue lets bursts of pages and video frames pass with little loss and delay?"
     summary = (
         "Web pages over six connections with an initial window of 10, datagrams at a constant rate, and video frames "
-        "in bursts, with and without a long flow. Does the queue accept a burst?"
+        "in bursts, with and without a long flow. Does the queue accept a burst? Set-up I has pages and datagrams, II also "
+        "a long flow, III also video, and IV both."
     )
     section = "section 7"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
@@ -60,7 +61,11 @@ class Mix(Rfc7928):
     name = "rfc7928-mix"
     title = "A mix of applications"
     question = "Which queue serves calls and pages best beside transfers and video?"
-    summary = "A call and pages beside datagrams, adaptive video and bulk transfers, in the five mixes of the RFC."
+    summary = (
+        "A call and pages beside datagrams, adaptive video and bulk transfers, in the five mixes of the RFC. Set-up I has "
+        "a call and pages, II also a transfer, III five transfers, IV five transfers and datagrams, and V five transfers "
+        "and adaptive video."
+    )
     section = "section 9.1"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
         case(
@@ -111,7 +116,7 @@ class Bidirectional(Rfc7928):
         shared.cca("cubic"),
         Parameter(
             "up", "10Mbit/s", "bit/s",
-            allowed="a rate such as 2Mbit/s", help="rate of the way back; its queue is of the same kind",
+            allowed="a rate such as 2Mbit/s", help="rate on the way back; its queue is of the same kind",
             read=read.rate,
         ),
     )  # fmt: skip
@@ -120,10 +125,10 @@ class Bidirectional(Rfc7928):
     carried = None
     criteria: ClassVar[tuple[Criterion, ...]] = (
         *criteria.delay(),
-        *criteria.delay("up", title="queueing delay on the way back", group="delay upwards"),
+        *criteria.delay("up", title="queueing delay on the way back", group="delay on the way back"),
         *criteria.voip(group="call"),
         criteria.goodput(),
-        criteria.goodput("up", title="goodput upwards"),
+        criteria.goodput("up", title="goodput on the way back"),
         criteria.fairness(),
         criteria.loss(),
     )

@@ -23,7 +23,7 @@ class Aggressive(Rfc7928):
         "A flow that grows faster than NewReno shares the bottleneck with a NewReno flow. How long is the delay, and "
         "which share does each queue leave to NewReno?"
     )
-    section = "section 5.2; the friendly flow beside it is ours (friendly=0: the aggressive ones alone)"
+    section = "section 5.2; the friendly flow beside it is ours (`friendly=0` leaves it out)"
     parameters: ClassVar[tuple[Parameter, ...]] = common(
         shared.cca("cubic", "congestion control of the aggressive flows", published="cubic"),
         shared.count("aggressive", 1, "flows", "aggressive flows", low=1),

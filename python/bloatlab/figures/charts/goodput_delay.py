@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab.experiments import criteria
 from bloatlab.figures import contenders, network, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -16,11 +17,10 @@ LABELS = 60
 
 
 def axes_of(tables: network.Tables) -> tuple[str, str] | None:
-    """The two criteria of the figure: the first 95th percentile of a delay, and the first goodput."""
-    names = network.table(tables, "ranking")["criterion"].unique(maintain_order=True).to_list()
-    delay = next((name for name in names if name.endswith("_delay_p95")), None)
-    goodput = next((name for name in names if name.endswith("_goodput") or name == "utilization"), None)
-    return (delay, goodput) if delay and goodput else None
+    """The two criteria of the figure, which are those of the Pareto front of the ranking."""
+    return criteria.plane_of(
+        network.table(tables, "ranking").select("criterion", "group").unique(maintain_order=True).rows()
+    )
 
 
 def pareto(frame: pl.DataFrame) -> list[bool]:

@@ -41,7 +41,7 @@ def points(tables: network.Tables) -> list[str]:
 
 def _note(tables: network.Tables) -> str:
     rows, crowd = samples(tables), len(contenders.order(network.table(tables, "ranking"))) > NAMES
-    outlined = rows.group_by("contender", "point").len()["len"].max() or 0
+    outlined = prepare.high(rows.group_by("contender", "point").len()["len"])
     said = (
         "The ellipse shows one standard deviation around it and needs three values." if outlined >= ENOUGH else "",
         contenders.points_note(len(points(tables)), PANELS),
