@@ -237,7 +237,7 @@ def test_many_flows_do_not_fill_the_page(tmp_path):
     assert len(without_vega(html).encode()) < 400_000
     assert "Distribution over 100 flows." in said
     assert "and 75 more flows." in said
-    assert "the mean sRTT of 100 cubic/bbr flows is" in said
+    assert "the mean sRTT of 50 cubic flows and 50 bbr flows is" in said
 
 
 @pytest.fixture(scope="module")
