@@ -129,7 +129,7 @@ def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, 
     )
     looks = contenders.looks(strong)
     # The dashes of the outlines are not those of the marks.
-    legend = {"columns": columns, "symbolStrokeWidth": 0}
+    legend = {"columns": columns, "symbolStrokeWidth": 0, "symbolDash": [1, 0]}
     is_strong = pl.col("contender").is_in(strong)
     faint_curves, faint = prepare.values(curves.filter(~is_strong)), prepare.values(means.filter(~is_strong))
     layers = []
