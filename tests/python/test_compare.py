@@ -129,6 +129,17 @@ def test_other_seeds_are_noise_and_not_paired(capsys: pytest.CaptureFixture[str]
     )
 
 
+def test_scenarios_without_chance_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    fixed = {**DOCUMENT, "flows": [{"name": "bulk", "cca": "cubic"}]}
+    for name, rtt in (("old/a", "10ms"), ("new/b", "20ms")):
+        bloatlab.sweep(fixed, {"dumbbell.rtt": [rtt]}, replications=3, out=name, jobs=2)
+    assert command(["compare", "old/a", "new/b"]) == 0
+    assert "All replications of a side are equal" in " ".join(capsys.readouterr().out.split())
+    page = Path("new/b/compare-a.html").read_text(encoding="utf-8")
+    assert "<h1>a and b</h1>" in page
+    assert "The difference is b minus a." in page
+
+
 def test_points_without_a_partner_and_one_replication(capsys: pytest.CaptureFixture[str]) -> None:
     sweep("a", {"dumbbell.rtt": ["10ms", "20ms"]}, replications=1)
     sweep("b", {"dumbbell.rtt": ["20ms", "40ms"]}, replications=1, **{"flows.0.cca": "newreno"})

@@ -16,7 +16,7 @@ from bloatlab.errors import ParameterError
 from bloatlab.parity import AIMS, Cached, Cell, Judged, Parity, Request, grid, judge, study
 from bloatlab.parity.modes import modes
 from bloatlab.parity.scenario import of_shaper
-from bloatlab.parity.words import modes_text
+from bloatlab.parity.words import modes_text, ratio_text
 from bloatlab.settings import RunSettings
 from bloatlab.sweeps import Standing
 from conftest import REAL
@@ -44,6 +44,10 @@ def judged(ours: list[float], theirs: list[float]) -> Judged:
 )
 def test_what_is_outside_its_aim_is_chance_or_cause(ours: list[float], theirs: list[float], word: str) -> None:
     assert judged(ours, theirs).word == word
+
+
+def test_ratios_of_a_column_have_as_many_digits() -> None:
+    assert [ratio_text(of) for of in (1.0, 0.99857, 1.0231, None)] == ["1.000", "0.9986", "1.023", "–"]
 
 
 def test_equal_distributions_rarely_differ() -> None:

@@ -26,7 +26,7 @@ from bloatlab.store import Keep, Writer, recent
 from bloatlab.store.files import GENERATOR
 from bloatlab.store.parts import Part
 
-VOID = {"meta", "br", "hr", "img", "input", "link"}
+VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 PARAMETERS = {"cca": "newreno", "qlen": "80p", "bw": "16Mbit/s"}
 NASTY = "<script>alert('x')</script>&\"quoted\""
 
@@ -154,6 +154,14 @@ def test_the_page_of_one_run(single):
     assert "engine sim 0.1.0" in said.replace("  ", " ")
     assert "d" * 64 in said
     assert len(drawings(page)) == 12
+
+
+def test_a_heading_breaks_at_the_dots_of_a_path_and_one_parameter_is_one(tmp_path, tables):
+    pair = [(name * 16, {"dumbbell.queue.kind": value}, 1, tables) for name, value in (("a", "fifo"), ("b", "pie"))]
+    html, _ = page_of(synthetic.write_store(tmp_path / "two", pair, experiment="mine"))
+    assert '<th scope="col">dumbbell.<wbr>queue.<wbr>kind</th>' in html
+    html, _ = page_of(synthetic.write_store(tmp_path / "none", [("c" * 16, {}, 1, tables)], experiment="mine"))
+    assert "1 parameter and its value<" in html
 
 
 def test_one_light_file_that_opens_offline(single):

@@ -12,6 +12,11 @@ from bloatlab.metrics import for_people
 Number = Callable[[float], str]
 """Writes a number."""
 
+CERTAIN = (
+    "All replications of a side are equal, so nothing in these scenarios is random. Flows with a `start_jitter` show how "
+    "much of the difference depends on chance."
+)
+"""Said where replications cannot tell how much is noise."""
 LEAST = 1e-4
 """Smallest relative difference that counts where noise is not judged: the tables show four digits."""
 _DELAYS = [
@@ -79,8 +84,11 @@ def _change(row: Row, number: Number) -> str:
 
 def advice(found: Comparison) -> str:
     """What to do to judge the noise. Empty if it is judged, or if there is nothing to judge."""
-    if found.judged or found.identical:
+    if found.identical:
         return ""
+    if found.judged:
+        intervals = [row.difference.interval for row in found.rows if row.difference.interval]
+        return CERTAIN if all(interval.low == interval.high for interval in intervals) else ""
     if found.measured:
         return "To judge noise, import several measurements of the same link into each side."
     return "To judge noise, run both with --replications 5."

@@ -17,7 +17,7 @@ from bloatlab.cli.values import axis, named
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.parity.cached import Cached, as_csv, cells_of
 from bloatlab.parity.study import Found, Request, counts, grid, kernel_rows, median_ratio, study
-from bloatlab.parity.words import fixed, label, modes_text, sentence
+from bloatlab.parity.words import fixed, label, modes_text, ratio_text, sentence
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.store.files import write_whole
@@ -196,7 +196,7 @@ def shares(found: Found) -> FittedTable:
             aim.text,
             str(len(judged)),
             *(str(count) if count else "-" for count in counts(judged).values()),
-            number(median_ratio(judged)),
+            ratio_text(median_ratio(judged)),
         )
     return table
 
@@ -226,5 +226,5 @@ def table(found: Found, most: int | None, *, everything: bool) -> FittedTable:
     )
     for one in rows[:most]:
         p = "-" if one.p is None else "<0.001" if one.p < 0.001 else f"{one.p:.3f}"
-        table.add(label(one.cell), one.aim.heading, *map(number, one.means), number(one.ratio), p, one.word)
+        table.add(label(one.cell), one.aim.heading, *map(number, one.means), ratio_text(one.ratio), p, one.word)
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from bloatlab.experiments import phrases
@@ -43,12 +44,19 @@ def sentence(found: Found) -> str:
         f"{phrases.plural(len(found.cells), 'cell')} with {seeds}"
     )
     outside = [
-        f"{of['differs']} differ by more than chance" if of["differs"] else "",
+        f"{of['differs']} differ{'s' if of['differs'] == 1 else ''} by more than chance" if of["differs"] else "",
         f"{of['chance']} may differ by chance" if of["chance"] else "",
-        f"{of['too few seeds']} have too few seeds to tell" if of["too few seeds"] else "",
+        f"{of['too few seeds']} {'has' if of['too few seeds'] == 1 else 'have'} too few seeds to tell"
+        if of["too few seeds"]
+        else "",
     ]
     rest = ", ".join(part for part in outside if part)
     return f"{text}. Of the others, {rest}." if rest else f"{text}."
+
+
+def ratio_text(ratio: float | None) -> str:
+    """A ratio with four significant digits, so that those of a column are as long."""
+    return phrases.NONE if ratio is None or not math.isfinite(ratio) else f"{ratio:#.4g}"
 
 
 def modes_text(one: Judged) -> str:

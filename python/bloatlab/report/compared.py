@@ -89,18 +89,29 @@ def make_page_of_sides(a: Side, b: Side, found: Comparison, command: str, *, eve
 
     drawings = Drawings()
     figure = find("engine_series")
+    names = _short(a, b)
     pairs, apart = match(a, b)
     within = varying({point: a.parameters[point] for point in pairs})
     drawn = []
     for place, (point, partner) in enumerate(list(pairs.items())[:MOST_POINTS]):
-        tables = source.of_stores([(of.name, of.store, _with_series(of, at)) for of, at in ((a, point), (b, partner))])
+        sides = zip(names, (a, b), (point, partner), strict=True)
+        tables = source.of_stores([(name, of.store, _with_series(of, at)) for name, of, at in sides])
         if tables and figure.applicable(tables):
             picture = replace(draw_figure(drawings, figure, tables, f"p{place}-"), title=TITLE, caption=CAPTION)
             given = {name: json.loads(a.parameters[point][name]) for name in within if name not in apart}
             drawn.append((phrases.together(given), picture, ""))
     left = max(0, len(pairs) - MOST_POINTS)
-    page = _page(found, drawings, drawn, b.store, command, left=left, lab_note="", everything=everything)
+    page = _page(
+        replace(found, a=names[0], b=names[1]), drawings, drawn, b.store, command,
+        left=left, lab_note="", everything=everything,
+    )  # fmt: skip
     return write(b.store.directory / name_of_page(a.store), page)
+
+
+def _short(a: Side, b: Side) -> tuple[str, str]:
+    """The names of both directories without those around them, if these differ."""
+    one, other = (of.store.directory.resolve().name for of in (a, b))
+    return (one, other) if one != other else (a.name, b.name)
 
 
 def name_of_page(a: Store) -> str:

@@ -195,6 +195,7 @@ def _environment() -> jinja2.Environment:
     }
     environment.filters["code"] = _code
     environment.filters["words"] = _words
+    environment.filters["dotted"] = _dotted
     return environment
 
 
@@ -210,6 +211,11 @@ def _code(text: str) -> Markup:
 def _words(command: str) -> Markup:
     """A command whose words the page does not break at a hyphen."""
     return Markup(re.sub(r"(\S+)", r"<span>\1</span>", str(escape(visible(command)))))
+
+
+def _dotted(heading: str) -> Markup:
+    """A heading that may break after each dot of a path such as `dumbbell.queue.kind`."""
+    return Markup(re.sub(r"(?<=\w)\.(?=[a-z_])", ".<wbr>", str(escape(visible(heading)))))
 
 
 def _finalize(value: Any) -> Any:

@@ -11,7 +11,7 @@ import polars as pl
 from bloatlab.parity.judge import Cell as GridCell
 from bloatlab.parity.judge import Judged, Word
 from bloatlab.parity.study import Found, counts, median_ratio
-from bloatlab.parity.words import fixed, label, modes_text, sentence
+from bloatlab.parity.words import fixed, label, modes_text, ratio_text, sentence
 from bloatlab.report import text
 from bloatlab.report.drawing import Drawings
 from bloatlab.report.experiment_view import draw_figure
@@ -92,7 +92,7 @@ def shares_table(found: Found) -> PlainTable:
                 Cell(aim.text),
                 Cell(str(len(judged)), len(judged)),
                 *tally,
-                Cell(text.number(ratio), ratio),
+                Cell(ratio_text(ratio), ratio),
             ]
         )
     columns = ["metric", "aim", "cells", *words, "simulator / kernel (median)"]
@@ -107,7 +107,7 @@ def outside_table(found: Found) -> PlainTable | None:
             Cell(label(one.cell)),
             Cell(one.aim.heading),
             *_sides(one),
-            Cell(text.number(one.ratio), one.ratio),
+            Cell(ratio_text(one.ratio), one.ratio),
             Cell(text.number(one.p, 2), one.p),
             Cell(one.word),
         ]
@@ -132,7 +132,7 @@ def cells_table(found: Found) -> PlainTable:
             Cell(label(one.cell)),
             Cell(one.aim.heading),
             *_sides(one),
-            Cell(text.number(one.ratio), one.ratio),
+            Cell(ratio_text(one.ratio), one.ratio),
             Cell(one.word),
         ]
         for one in found.judged

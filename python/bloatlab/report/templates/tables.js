@@ -50,7 +50,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.textContent = head.textContent;
+    button.append(...[...head.childNodes].map((node) => node.cloneNode(true)));
     head.dataset.heading = head.textContent;
     head.replaceChildren(button);
     button.addEventListener("click", () => {
