@@ -561,3 +561,20 @@ def test_the_terminal_says_which_value_of_an_own_sweep_is_best(
     said = " ".join(capsys.readouterr().out.split())
     assert re.match(r"Averaged over 2 rates, the standing queue is shortest with .* and longest with fifo \(", said)
     assert "least delay with " in said
+
+
+def test_losses_that_marking_avoids_are_those_of_queues_that_mark() -> None:
+    found = []
+    for queue, marks, losses in (("codel", 50.0, (0.02, 0.001)), ("fifo", 0.0, (0.03, 0.03))):
+        for ecn, loss in zip(("off", "on"), losses, strict=True):
+            link = {"loss_rate": loss, "marks": marks if ecn == "on" else 0.0}
+            flow = {"p95_sojourn_l4": 20.0, "mean_throughput_l7": 9.0}
+            found.append(
+                Run(
+                    {"queue": queue, "ecn": ecn},
+                    {"link_metrics": {"bottleneck": link}, "flow_metrics": {"bulk_1": flow}},
+                )
+            )
+    first, *_, last = CATALOGUE["rfc7928-ecn"].answer(Runs(found))
+    assert "loss rate at the bottleneck is lower with ECN on (0.100 %) than with ECN off (2 %)" in first
+    assert last == "The other queue marked no packet."

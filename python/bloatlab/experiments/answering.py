@@ -110,8 +110,12 @@ class Runs(Sequence[Run]):
 
     def where(self, name: str, value: Any) -> Runs:
         """The runs with this value of a parameter."""
-        wanted = _key(value)
-        chosen = [run for key, run in zip(self._keys, self._runs, strict=True) if key.get(name) == wanted]
+        return self.among(name, [value])
+
+    def among(self, name: str, values: Sequence[Any]) -> Runs:
+        """The runs with one of these values of a parameter."""
+        wanted = {_key(value) for value in values}
+        chosen = [run for key, run in zip(self._keys, self._runs, strict=True) if key.get(name) in wanted]
         return Runs(chosen, self._derived)
 
     def by(self, *names: str) -> list[Group]:

@@ -111,8 +111,13 @@ class Ecn(Rfc7928):
         """Answers the question from any runs."""
         if "ecn" not in runs.varying:
             return [*super().answer(runs), *answering.only(runs, "ecn")]
-        groups = runs.by("ecn")
-        return answering.every(groups, quantities.LOSS, quantities.waiting(), quantities.goodput())
+        marks = criteria.mean_of("link", criteria.BOTTLENECK, "marks")
+        queues = runs.values("queue")
+        marking = [queue for queue in queues if any(marks(run.metrics) for run in runs.where("queue", queue))]
+        counted, rest = (runs.among("queue", marking), len(queues) - len(marking)) if marking else (runs, 0)
+        said = answering.every(counted.by("ecn"), quantities.LOSS, quantities.waiting(), quantities.goodput())
+        others = {0: [], 1: ["The other queue marked no packet."]}
+        return [*said, *others.get(rest, [f"The other {rest} queues marked no packet."])]
 
     def flows(self, params: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The long flows."""
