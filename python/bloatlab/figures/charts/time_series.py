@@ -221,7 +221,18 @@ def _throughput(
     series: pl.DataFrame, summed: pl.DataFrame, axis: _Axis, path: network.Path, rate: pl.DataFrame
 ) -> list[Any]:
     capacity = path.capacity_mbps
-    rules = parts.level(capacity, f"capacity {parts.number(capacity, 'Mbit/s')}", axis.width) if capacity else []
+    total = prepare.thin(
+        summed.group_by("time_s", maintain_order=True)
+        .agg(pl.col("throughput_mbps").sum().alias("total"))
+        .sort("time_s"),
+        "time_s",
+        "total",
+    )
+    rules = (
+        _reference(capacity, f"capacity {parts.number(capacity, 'Mbit/s')}", axis.width, total, "total")
+        if capacity
+        else []
+    )
     if not rate.is_empty():
         light = prepare.thin(rate, "time_s", "rate_mbps")
         # A sample is the mean of the interval before it.
@@ -233,13 +244,6 @@ def _throughput(
     title = "throughput (Mbit/s)"
     if axis.groups.flows == 1:
         return [axis.panel(series, "throughput_mbps", title, rules)]
-    total = prepare.thin(
-        summed.group_by("time_s", maintain_order=True)
-        .agg(pl.col("throughput_mbps").sum().alias("total"))
-        .sort("time_s"),
-        "time_s",
-        "total",
-    )
 
     def sum_line(titled: bool) -> Any:
         return parts.drawn(prepare.values(total), "line", color=NEUTRAL).encode(
