@@ -68,10 +68,6 @@ class Looks:
         """The shape by `contender`."""
         return self._channel(self.shapes, legend)
 
-    def dash(self) -> dict[str, Any]:
-        """The dashes by `contender`."""
-        return vl.field("contender:N", scale=options(domain=self.names, range=self.dashes), legend=None)
-
     def _channel(self, values: list[str], legend: dict[str, Any]) -> dict[str, Any]:
         shown = options(title=None, symbolLimit=0, **legend) if len(self.names) > 1 else None
         return vl.field("contender:N", scale=options(domain=self.names, range=values), legend=shown)

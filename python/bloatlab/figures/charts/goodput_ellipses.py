@@ -129,7 +129,7 @@ def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, 
     )
     looks = contenders.looks(strong)
     # The dashes of the outlines are not those of the marks.
-    legend = {"columns": columns, "symbolStrokeWidth": 0, "symbolDash": [1, 0]}
+    legend = {"columns": columns, "symbolStrokeWidth": 0}
     is_strong = pl.col("contender").is_in(strong)
     faint_curves, faint = prepare.values(curves.filter(~is_strong)), prepare.values(means.filter(~is_strong))
     layers = []
@@ -142,10 +142,16 @@ def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, 
                 x=x, y=y, tooltip=_tip()
             ),
         ]
+    # One layer per pattern: dashes by `contender` would also be those of the marks in the legend.
+    for dash in dict.fromkeys(map(tuple, looks.dashes)):
+        same = [name for name, own in zip(strong, looks.dashes, strict=True) if tuple(own) == dash]
+        of = prepare.values(curves.filter(pl.col("contender").is_in(same)))
+        layers.append(
+            parts.drawn(of, "line", strokeWidth=1.2, strokeDash=list(dash), clip=True).encode(
+                x=x, y=y, color=looks.colour(**legend), order=vl.field("order:Q")
+            )
+        )
     layers += [
-        parts.drawn(prepare.values(curves.filter(is_strong)), "line", strokeWidth=1.2, clip=True).encode(
-            x=x, y=y, color=looks.colour(**legend), order=vl.field("order:Q"), strokeDash=looks.dash()
-        ),
         parts.drawn(prepare.values(means.filter(is_strong)), "point", filled=True, size=60, opacity=1).encode(
             x=x, y=y, color=looks.colour(**legend), shape=looks.shape(**legend), tooltip=_tip()
         ),
