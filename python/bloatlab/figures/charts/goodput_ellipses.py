@@ -145,9 +145,9 @@ def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, 
     # One layer per pattern: dashes by `contender` would also be those of the marks in the legend.
     for dash in dict.fromkeys(map(tuple, looks.dashes)):
         same = [name for name, own in zip(strong, looks.dashes, strict=True) if tuple(own) == dash]
-        of = prepare.values(curves.filter(pl.col("contender").is_in(same)))
+        outline = prepare.values(curves.filter(pl.col("contender").is_in(same)))
         layers.append(
-            parts.drawn(of, "line", strokeWidth=1.2, strokeDash=list(dash), clip=True).encode(
+            parts.drawn(outline, "line", strokeWidth=1.2, strokeDash=list(dash), clip=True).encode(
                 x=x, y=y, color=looks.colour(**legend), order=vl.field("order:Q")
             )
         )

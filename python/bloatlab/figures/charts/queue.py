@@ -133,7 +133,9 @@ def _event_panel(events: pl.DataFrame, end: float, width: int) -> Any:
             y=vl.field(
                 "packets:Q",
                 axis=options(
-                    title=title if len(kinds) == 1 else "packets", values=_ticks(prepare.high(events["packets"]))
+                    title=title if len(kinds) == 1 else "packets",
+                    values=_ticks(prepare.high(events["packets"])),
+                    format=",d",
                 ),
                 # One packet stays visible beside a hundred of a slow start.
                 scale=options(type="sqrt", zero=True),

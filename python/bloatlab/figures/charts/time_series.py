@@ -14,6 +14,8 @@ HEIGHT = 130
 NAME = 18
 """Height of the name of a reference line with its distance from the line, pixels."""
 
+DASHES = 130
+"""Width of the legend that says which line is in flight and which cwnd, pixels."""
 PAUSE = 4
 """Spans of time without a sample that interrupt the line of a group."""
 
@@ -73,7 +75,8 @@ def time_series(tables: network.Tables, *, width: int) -> Any:
     series = groups.label(network.table(tables, "flow_series"))
     wide = plot_width(width)
     end = prepare.high(series["time_s"]) or 1.0
-    axis = _Axis(groups, end, wide)
+    both = prepare.has_values(series, "in_flight") and prepare.has_values(series, "cwnd") and not groups.grouped
+    axis = _Axis(groups, end, wide, DASHES if both else 0)
 
     panels = []
     if prepare.has_values(series, "in_flight", "cwnd"):
@@ -113,8 +116,10 @@ def _reference(value: float, text: str, width: int, series: pl.DataFrame, *colum
 class _Axis:
     """Draws one quantity over the time axis that all panels share."""
 
-    def __init__(self, groups: network.Groups, end: float, width: int) -> None:
+    def __init__(self, groups: network.Groups, end: float, width: int, beside: int) -> None:
         self.groups, self.end, self.width = groups, end, width
+        self.beside = beside
+        """Width of another legend beside that of the flows, pixels."""
 
     def panel(
         self, series: pl.DataFrame, column: str, title: str, rules: list[Any], extra: list[Any] | None = None
@@ -132,7 +137,7 @@ class _Axis:
         return vl.field("time_s:Q", scale=options(domain=[0, self.end], nice=False), axis=axis)
 
     def colour(self, legend: bool) -> Any:
-        columns = parts.legend_columns(self.groups.labels, self.width)
+        columns = parts.legend_columns(self.groups.labels, self.width - self.beside)
         return parts.colour(self.groups.labels, self.groups.range, legend=legend, columns=columns)
 
     def lines(self, series: pl.DataFrame, column: str, title: str, legend: bool, titled: bool) -> list[Any]:
