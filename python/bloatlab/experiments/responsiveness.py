@@ -168,9 +168,9 @@ class Responsiveness(Experiment):
         if not rows:
             return []
         best, worst = max(scores, key=scores.__getitem__), min(scores, key=scores.__getitem__)
-        said = f"{best} allows {scores[best]:.0f} round trips per minute ({category(scores[best])})"
+        said = f"{best} allows {scores[best]:,.0f} round trips per minute ({category(scores[best])})"
         if worst != best:
-            said += f", {worst} {scores[worst]:.0f} ({category(scores[worst])})"
+            said += f", {worst} {scores[worst]:,.0f} ({category(scores[worst])})"
         return [
             Finding(
                 "How many round trips per minute?", "", f"{said}.", COLUMNS, tuple(row for _, row in sorted(rows)), NOTE

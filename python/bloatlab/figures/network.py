@@ -205,7 +205,9 @@ def _kinds(names: Sequence[str], ccas: Sequence[str]) -> tuple[list[str], str]:
         f"{stem}, {cca}" if several and cca != DATAGRAMS and cca not in stem.lower() else stem
         for stem, cca in zip(stems, ccas, strict=True)
     ]
-    if len(set(stems)) > 1 and len(set(named)) <= MANY:
+    # Names that only repeat the algorithms say less than these do.
+    finer = len(set(named)) > len(set(ccas)) or DATAGRAMS in ccas
+    if finer and len(set(stems)) > 1 and len(set(named)) <= MANY:
         return named, "name"
     if len(set(ccas)) <= MANY:
         return list(ccas), "congestion control"
