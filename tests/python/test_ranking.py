@@ -13,7 +13,7 @@ from rich.console import Console
 from bloatlab.cli.ranking import print_ranking, weights_of
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, criteria
-from bloatlab.experiments.caveats import caveats_of
+from bloatlab.experiments.caveats import alike_of, caveats_of
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.ranking import Observation, Ranking, describe, observe, places, rank
 from bloatlab.experiments.ranking_text import first, front
@@ -305,6 +305,10 @@ def test_the_front_comes_before_the_scores_and_caveats_stand_with_them() -> None
     assert left in " ".join(printed(controls, 80).split())
     assert caveats_of("queue", ["pie", "fq, ecn=off", "cake"])[0].startswith("fq and cake give each flow its own queue")
     assert caveats_of("queue", ["pie", "codel"]) == ()
+    assert "vegas and bbr have the same values in every criterion." in " ".join(printed(controls, 80).split())
+    assert alike_of({"a": [1.0], "b": [2.0], "c": [1.0], "d": [None], "e": [2.0], "f": [None]}) == (
+        "a and c have the same values in every criterion; so have b and e.",
+    )
 
 
 def test_a_long_front_is_named_without_its_values() -> None:
@@ -347,8 +351,8 @@ def test_the_page_has_the_front_the_weights_and_the_caveats_in_one_paragraph() -
     assert said.startswith("Pareto front: no other contender beats short (10 ms, ")
     assert "short is first of 5 by bulk delay (weight 1), sparse flows (weight 5)" in said
     numbers = dict(of_ranking(ranking).numbers)
-    assert numbers["contenders"] == "5"
-    assert any(name.endswith("p95, short") for name in numbers)
+    assert (numbers["queues compared"], numbers["first of the ranking"]) == ("5", "short")
+    assert any(name.startswith("its ") and name.endswith("p95") for name in numbers)
     table = front_table(ranking)
     assert table is not None
     # The front comes first, sorted by delay.

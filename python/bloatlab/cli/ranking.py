@@ -11,7 +11,6 @@ from bloatlab.cli.values import assignments
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE
 from bloatlab.experiments.base import Experiment
-from bloatlab.experiments.caveats import caveats_of
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.ranking import Ranking
 from bloatlab.experiments.ranking_text import first, front
@@ -91,7 +90,7 @@ def print_ranking(out: Console, name: str, ranking: Ranking, runs: int, *, every
         table.print(out)
     out.print()
     say(out, first(ranking))
-    for caveat in caveats_of(ranking.subject, [row.name for row in ranking.contenders]):
+    for caveat in ranking.caveats:
         say(out, caveat)
     hints = ["`--weigh GROUP=WEIGHT` changes the weights"]
     if not everything and (more := len(ranking.criteria) - len(main)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 YIELDING = frozenset({"cdg", "ledbat++", "lp", "nice", "vegas", "vivace"})
 """Congestion controls that get less than a quarter of a link beside one CUBIC flow (docs/congestion-controls/README.md)."""
@@ -31,9 +31,24 @@ def caveats_of(subject: str, contenders: Sequence[str]) -> tuple[str, ...]:
     if subject == "queue" and (separating := [kind for kind in kinds if kind in SEPARATING]):
         return (
             f"{_listed(separating)} give{_s(separating)} each flow its own queue, so a ping or a call is fast even where "
-            "bulk flows wait long. Read the queueing delay too.",
+            "bulk flows wait long. Compare the queueing delay, too.",
         )
     return ()
+
+
+def alike_of(values: Mapping[str, Sequence[float | None]]) -> tuple[str, ...]:
+    """A sentence about contenders that agree in every criterion, such as a queue that differs only beside other traffic.
+
+    Args:
+        values: The values of each contender, in the order of the criteria.
+    """
+    same: dict[tuple[float | None, ...], list[str]] = {}
+    for name, of in values.items():
+        same.setdefault(tuple(of), []).append(name)
+    groups = [_listed(names) for of, names in same.items() if len(names) > 1 and any(value is not None for value in of)]
+    if not groups:
+        return ()
+    return (f"{groups[0]} have the same values in every criterion{''.join(f'; so have {of}' for of in groups[1:])}.",)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from bloatlab.experiments.caveats import caveats_of
+from bloatlab.experiments.caveats import alike_of, caveats_of
 from bloatlab.experiments.criteria import Better, Criterion, Metrics, plane
 from bloatlab.experiments.weighing import EQUAL, Weights
 
@@ -91,6 +91,13 @@ class Ranking:
         delay, throughput = (criterion.name for criterion in self.plane)
         kept = [row for row in self.contenders if row.name not in self.beaten and row.values[throughput] is not None]
         return tuple(sorted(kept, key=lambda row: row.values[delay] or 0.0))
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What readers must know before they quote the ranking."""
+        names = [row.name for row in self.contenders]
+        values = {row.name: [row.values.get(of.name) for of in self.criteria] for row in self.contenders}
+        return (*caveats_of(self.subject, names), *alike_of(values))
 
     @property
     def outscored(self) -> tuple[Contender, ...]:
@@ -295,7 +302,7 @@ def describe(ranking: Ranking) -> dict[str, Any]:
         "meaning": MEANING,
         "points": ranking.points,
         "weights": ranking.groups,
-        "caveats": list(caveats_of(ranking.subject, [row.name for row in ranking.contenders])),
+        "caveats": list(ranking.caveats),
         "pareto": {
             "delay": ranking.plane[0].name,
             "throughput": ranking.plane[1].name,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bloatlab.experiments.caveats import caveats_of
 from bloatlab.experiments.ranking import Ranking
 from bloatlab.experiments.ranking_text import first, front
 from bloatlab.report import text
@@ -20,9 +19,7 @@ def of_ranking(ranking: Ranking) -> Verdict:
     for criterion in (*(ranking.plane or ()), *fairness):
         if (value := criterion.shown(best.values[criterion.name])) is not None:
             numbers.append((f"its {criterion.title}", text.with_unit(value, criterion.shown_unit)))
-    return Verdict(
-        "", " ".join(filter(None, [front(ranking, text.number), first(ranking), *_caveats(ranking)])), numbers
-    )
+    return Verdict("", " ".join(filter(None, [front(ranking, text.number), first(ranking), *ranking.caveats])), numbers)
 
 
 def of_places(ranking: Ranking) -> Verdict:
@@ -30,8 +27,4 @@ def of_places(ranking: Ranking) -> Verdict:
     best, last = ranking.contenders[0], ranking.contenders[-1]
     leads = sum(1 for place in best.ranks.values() if place < 2)
     sentence = f"{best.name} leads in {leads} of the experiments. {last.name} is last with {last.score:.2f}."
-    return Verdict("", " ".join([first(ranking), sentence, *_caveats(ranking)]), [])
-
-
-def _caveats(ranking: Ranking) -> tuple[str, ...]:
-    return caveats_of(ranking.subject, [row.name for row in ranking.contenders])
+    return Verdict("", " ".join([first(ranking), sentence, *ranking.caveats]), [])

@@ -66,7 +66,8 @@ def front_table(ranking: Ranking) -> PlainTable | None:
     delay, throughput = ranking.plane
     return PlainTable(
         [ranking.subject, "Pareto front", *titles], rows, "Pareto front", sortable=True,
-        note=f"No other {ranking.subject} beats those of the Pareto front in both {delay.title} and {throughput.title}.",
+        note=f"No other {ranking.subject} beats those of the Pareto front in both {delay.title} and {throughput.title}. "
+        "They are sorted by delay, and the others by the ranking.",
     )  # fmt: skip
 
 
