@@ -67,7 +67,7 @@ def front_table(ranking: Ranking) -> PlainTable | None:
     return PlainTable(
         [ranking.subject, "Pareto front", *titles], rows, "Pareto front", sortable=True,
         note=f"No other {ranking.subject} beats those of the Pareto front in both {delay.title} and {throughput.title}. "
-        "They are sorted by delay, and the others by the ranking.",
+        "Those are sorted by delay, the others by the ranking.",
     )  # fmt: skip
 
 
