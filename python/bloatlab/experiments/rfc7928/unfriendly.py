@@ -75,7 +75,7 @@ class Unresponsive(Rfc7928):
         *criteria.delay("udp", title="datagrams' queueing delay", group="datagrams"),
         *criteria.delay(),
         criteria.goodput(title="goodput of TCP"),
-        criteria.utilization(group="link"),
+        criteria.utilization(group="utilization"),
         criteria.loss(),
     )
 
