@@ -181,6 +181,8 @@ def test_ellipses_of_a_crowd_have_colours_on_the_pareto_front_only():
     assert len(front) < len(names)
     drawn = {row["contender"] for data in spec["datasets"].values() for row in data if "contender" in row}
     assert drawn == set(names)
+    first = colours(figures.draw("goodput_delay", tables).to_dict())
+    assert colours(spec) == {name: first[name] for name in colours(spec)}
     assert "Grey" in registry.find("goodput_ellipses").note(tables)
     few = synthetic.ranked_tables(names[:8])
     assert set(colours(figures.draw("goodput_ellipses", few).to_dict())) == set(names[:8])

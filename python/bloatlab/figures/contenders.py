@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,16 @@ class Looks:
     def shape(self, **legend: Any) -> dict[str, Any]:
         """The shape by `contender`."""
         return self._channel(self.shapes, legend)
+
+    def only(self, names: Collection[str]) -> "Looks":
+        """Those of some contenders."""
+        kept = [place for place, name in enumerate(self.names) if name in names]
+        return Looks(
+            [self.names[place] for place in kept],
+            [self.colours[place] for place in kept],
+            [self.shapes[place] for place in kept],
+            [self.dashes[place] for place in kept],
+        )
 
     def _channel(self, values: list[str], legend: dict[str, Any]) -> dict[str, Any]:
         shown = options(title=None, symbolLimit=0, **legend) if len(self.names) > 1 else None

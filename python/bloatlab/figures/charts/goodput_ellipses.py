@@ -127,7 +127,7 @@ def _panel(rows: pl.DataFrame, names: list[str], strong: list[str], point: str, 
         scale=options(domain=down.domain, nice=False, zero=False),
         axis=options(title="goodput of a flow (Mbit/s)", tickCount=6, minExtent=parts.EXTENT),
     )
-    looks = contenders.looks(strong)
+    looks = contenders.looks(names).only(strong)
     # The dashes of the outlines are not those of the marks.
     legend = {"columns": columns, "symbolStrokeWidth": 0}
     is_strong = pl.col("contender").is_in(strong)
