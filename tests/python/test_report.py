@@ -164,6 +164,15 @@ def test_a_heading_breaks_at_the_dots_of_a_path_and_one_parameter_is_one(tmp_pat
     assert "1 parameter and its value<" in html
 
 
+def test_only_a_table_too_wide_for_paper_becomes_a_list_there():
+    def table(columns, value):
+        return model.PlainTable(["throughput (Mbit/s)"] * columns, [[model.Cell(value)] * columns], "Runs")
+
+    assert not table(10, "9.65 ± 0.03").wide_on_paper
+    assert table(11, "9.65").wide_on_paper
+    assert table(5, "a" * 30).wide_on_paper
+
+
 def test_one_light_file_that_opens_offline(single):
     html, page = page_of(single)
     own = without_vega(html)
