@@ -96,6 +96,7 @@ impl Engine<'_> {
                 let (size, next) = (flow.source.size, flow.source.times.next(now));
                 let seq = flow.next_seq;
                 flow.next_seq = seq.wrapping_add(1);
+                flow.departed += size;
                 if now >= flow.since {
                     flow.sent += 1;
                     flow.sent_bytes += size;

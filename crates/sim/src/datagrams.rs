@@ -31,6 +31,10 @@ impl Monitor {
 pub(crate) struct UdpFlow {
     pub source: Source,
     pub next_seq: u32,
+    /// Payload of all datagrams that left and that arrived.
+    pub departed: u64,
+    pub arrived: u64,
+    /// Datagrams that left after the warm-up, their payload, and what arrived of it.
     pub sent: u64,
     pub sent_bytes: u64,
     pub bytes: u64,
@@ -42,8 +46,8 @@ pub(crate) struct UdpFlow {
     pub last_transit: Option<Nanos>,
     pub monitor: Monitor,
     pub since: Nanos,
-    pub sampled_bytes: u64,
-    pub sampled_sent: u64,
+    pub sampled_arrived: u64,
+    pub sampled_departed: u64,
     pub samples: Samples,
 }
 
@@ -52,6 +56,8 @@ impl UdpFlow {
         Self {
             source,
             next_seq: 0,
+            departed: 0,
+            arrived: 0,
             sent: 0,
             sent_bytes: 0,
             bytes: 0,
@@ -61,14 +67,15 @@ impl UdpFlow {
             last_transit: None,
             monitor: Monitor::default(),
             since: NEVER,
-            sampled_bytes: 0,
-            sampled_sent: 0,
+            sampled_arrived: 0,
+            sampled_departed: 0,
             samples: Samples::default(),
         }
     }
 
     /// A datagram with `size` bytes of payload arrived.
     pub fn receive(&mut self, departure: Nanos, now: Nanos, size: u32) {
+        self.arrived += u64::from(size);
         if departure < self.since {
             return;
         }

@@ -78,8 +78,8 @@ impl Engine<'_> {
                 }
                 Flow::Udp(flow) => {
                     let row = [
-                        mbps((flow.bytes - flow.sampled_bytes) as f64, span),
-                        mbps((flow.sent_bytes - flow.sampled_sent) as f64, span),
+                        mbps((flow.arrived - flow.sampled_arrived) as f64, span),
+                        mbps((flow.departed - flow.sampled_departed) as f64, span),
                         f64::NAN,
                         f64::NAN,
                         f64::NAN,
@@ -88,8 +88,8 @@ impl Engine<'_> {
                         f64::NAN,
                         sojourn,
                     ];
-                    flow.sampled_bytes = flow.bytes;
-                    flow.sampled_sent = flow.sent_bytes;
+                    flow.sampled_arrived = flow.arrived;
+                    flow.sampled_departed = flow.departed;
                     if from >= flow.since {
                         flow.samples.add(row[0], f64::NAN);
                     }

@@ -4,6 +4,7 @@ use bloatlab_outcome::Outcome;
 use bloatlab_scenario::traffic::{Transport, cbr};
 use bloatlab_scenario::{Dumbbell, Flow, Scenario, Traffic};
 use bloatlab_units::{Bytes, Duration, Rate, SECOND};
+use serde_json::json;
 
 use crate::{compiled, measured, value};
 
@@ -80,4 +81,24 @@ fn a_packet_that_arrives_earlier_waits_for_the_end() {
     assert!(of(&outcome, "drops") > 0.0);
     assert_eq!(of(&outcome, "utilization"), 1.0);
     assert!(last > 80.0 && served <= 12_501.0, "{last} {served}");
+}
+
+#[test]
+fn the_series_of_datagrams_begin_before_the_warm_up_is_over() {
+    let document = json!({
+        "duration": "4s", "warmup": "2s", "sample_interval": "1s",
+        "dumbbell": { "rate": "10Mbit/s", "rtt": "0s" },
+        "flows": [{ "traffic": { "kind": "cbr", "rate": "1Mbit/s", "packet": "125B", "transport": "udp" } }],
+    });
+    let plan = Scenario::from_value(document).unwrap().compile().unwrap();
+    let outcome = measured(&plan, 1);
+    for name in ["throughput_mbps", "sending_rate_mbps"] {
+        let column = outcome.flow_series.columns.iter().find(|c| c.0 == name);
+        let values = &column.expect(name).1;
+        assert_eq!(values.len(), 4);
+        let near = values.iter().all(|value| (value - 1.0).abs() < 0.01);
+        assert!(near, "{name}: {values:?}");
+    }
+    let throughput = value(&outcome.flow_metrics, 0, "mean_throughput_l4");
+    assert!((throughput.unwrap() - 1.0).abs() < 0.01);
 }
