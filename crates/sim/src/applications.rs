@@ -83,6 +83,10 @@ impl Engine<'_> {
 
     fn on_wake(&mut self, index: usize) {
         let now = self.now();
+        // The timeline may have moved the stop before an instant that was named earlier.
+        if now >= self.network.accounts[index].stop {
+            return;
+        }
         match &mut self.flows[index] {
             Flow::Tcp(flow) => {
                 let actions = flow.application.on_wake(now);

@@ -330,7 +330,8 @@ fn a_paced_sender_is_limited_by_its_window() {
 
 #[test]
 fn pacing_lets_bursts_go_and_keeps_its_rate() {
-    // Twice the window of 100 segments per round trip of 20 ms: 0.1 ms per segment, and 9 of them in 2^-10 s.
+    // Twice the window of 100 segments per round trip of 20 ms: 0.1 ms per segment, and 9 of them in 2^-10 s. Pacing starts with the tenth segment.
+    const UNPACED: usize = 9;
     for (gso_max_segs, together) in [(1, 1), (4, 4), (65_535, 9)] {
         let config = TcpConfig {
             pacing: Pacing::On,
@@ -343,7 +344,8 @@ fn pacing_lets_bursts_go_and_keeps_its_rate() {
         world.run(2 * RTT - 1, 100_000);
         let times: Vec<Nanos> = world.data(0).map(|sent| sent.at).collect();
         let begin = times[0];
-        for (i, &at) in times.iter().take(99).enumerate() {
+        assert!(times[..UNPACED].iter().all(|&at| at == begin));
+        for (i, &at) in times[UNPACED..].iter().take(90).enumerate() {
             let due = begin + (i / together * together) as u64 * MILLISECOND / 10;
             assert_eq!(at, due, "segment {i} of bursts of {together}");
         }
@@ -352,20 +354,23 @@ fn pacing_lets_bursts_go_and_keeps_its_rate() {
 
 #[test]
 fn bbr_sends_two_segments_at_once_at_low_rates() {
-    // BBR paces its first window at 2/ln 2 windows per round trip, in bursts of two.
-    let config = TcpConfig::default();
+    // BBR paces its first window at 2/ln 2 windows per round trip, in bursts of two. The first nine segments are not paced.
+    let config = TcpConfig {
+        initial_window: 19,
+        ..TcpConfig::default()
+    };
     let mut world = World::clean(&config, &CcConfig::Bbr(Default::default()), RTT / 2);
     world.application(0, &at_once(60 * MSS));
     world.open();
     assert!(world.run(LONG, 10_000));
     let times: Vec<Nanos> = world.data(0).map(|sent| sent.at).collect();
-    let first = gaps(&times[..10]);
+    let first = gaps(&times[9..19]);
     assert!(first.iter().step_by(2).all(|&gap| gap == 0), "{first:?}");
     assert!(
         first.iter().skip(1).step_by(2).all(|&gap| gap == first[1]),
         "{first:?}"
     );
-    let rate = 2.0 / std::f64::consts::LN_2 * (10 * MSS) as f64 * 1e9 / RTT as f64;
+    let rate = 2.0 / std::f64::consts::LN_2 * (19 * MSS) as f64 * 1e9 / RTT as f64;
     assert!(
         first[1].abs_diff((2.0 * MSS as f64 * 1e9 / rate) as Nanos) < 2,
         "{first:?}"
@@ -401,11 +406,17 @@ fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
             initial_window: 4,
             ack_every: 1,
             tail_loss_probe: false,
-            // Sent with gaps, so that ACKs arrive one by one.
-            pacing: Pacing::On,
             ..TcpConfig::default()
         };
-        let mut world = established(&config, 100 * MSS);
+        // Written with gaps, so that ACKs arrive one by one.
+        let writes: Vec<Write> = (0..100)
+            .map(|i| Write {
+                at: 2 * RTT + i * MILLISECOND,
+                bytes: MSS,
+            })
+            .collect();
+        let mut world = World::clean(&config, &reno(), RTT / 2);
+        world.application(0, &writes);
         let mut lost = false;
         world.filter = Some(lose(move |end, sent| {
             let hit = end == 0 && sent.segment.seq == 1 && sent.segment.length > 0 && !lost;
