@@ -185,7 +185,11 @@ def test_a_derived_parameter_is_no_condition() -> None:
 def test_what_the_shortest_delay_costs() -> None:
     # Highest of both.
     assert kept(queues(a=(1, 10), b=(9, 5)).by("queue"), DELAY, RATE) == [
-        "With a, the delay is shortest and the rate is highest."
+        "With a, the rate is also the highest (10 Mbit/s)."
+    ]
+    # Equal to the highest in three digits.
+    assert kept(queues(a=(1, 9.999), b=(9, 10), c=(9, 5)).by("queue"), DELAY, RATE) == [
+        "With a, the rate is as high as the highest (10.00 Mbit/s)."
     ]
     # Within 5 %.
     assert kept(queues(a=(1, 9.6), b=(9, 10)).by("queue"), DELAY, RATE) == [
@@ -198,6 +202,9 @@ def test_what_the_shortest_delay_costs() -> None:
     # None does.
     assert kept(queues(a=(1, 5), b=(3, 6), c=(9, 10)).by("queue"), DELAY, RATE) == [
         "The rate is highest with c (10 Mbit/s), and no other reaches 95 % of that."
+    ]
+    assert kept(queues(a=(1, 5), b=(3, 6), c=(9, 10)).by("queue"), DELAY, RATE, told=True) == [
+        "No other reaches 95 % of the highest rate."
     ]
     # Nothing to weigh.
     assert kept(queues(a=(1, 5), b=(3, 5)).by("queue"), DELAY, RATE) == []

@@ -188,6 +188,9 @@ def test_a_place_names_the_axis_of_a_number_and_of_a_short_value():
     assert (
         contenders.place("channel=static, rlc=um, loss=0.02, cca=bbr") == "static, RLC mode um, random loss of 2 %, bbr"
     )
+    # All values of an axis are named alike.
+    assert contenders.place("direction=down, target=rtt") == "direction down, RTT"
+    assert contenders.place("direction=up, target=loss") == "direction up, loss"
     assert contenders.place("") == ""
 
 

@@ -228,6 +228,16 @@ def test_sums_are_over_the_flows_through_the_bottleneck(both_ways):
     assert "capacity at up 4 Mbit/s" in values("ecdf", "text")
 
 
+def test_the_time_axis_has_its_title_beside_a_varying_rate(one, three):
+    for tables in (one, three):
+        rate = tables["link_series"].with_columns(rate_mbps=8.0 + pl.col("time_s") % 2)
+        spec = figures.draw("time_series", {**tables, "link_series": rate}).to_dict()
+        last = list(units(spec["vconcat"][-1]))
+        assert any("rate_mbps" in unit["encoding"]["y"].get("field", "") for unit in last)
+        axes = [unit["encoding"]["x"]["axis"] for unit in last if "axis" in unit["encoding"]["x"]]
+        assert {axis["title"] for axis in axes} == {"time (s)"}
+
+
 def test_figures_say_which_flows_they_add_up(both_ways, three):
     for name in ("time_series", "operating_point", "in_flight"):
         note = registry.find(name).note(both_ways)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bloatlab.experiments.phrases import NONE, amount, heading, interval, numbers, separated, together, with_unit
+from bloatlab.experiments.phrases import NONE, amount, cell, heading, interval, numbers, separated, together, with_unit
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,11 @@ def test_parameters_have_words_in_headings_and_labels():
         "own",
     ]
     assert together({"queue": "fq_codel", "lambda": "15000", "k": "1"}) == "fq_codel at 15,000 packets/s and 1 flow"
+
+
+def test_values_that_say_too_little_have_words():
+    assert [cell("scenario", "sl"), cell("target", "rtt"), cell("queue", "sl")] == ["nobody moves (sl)", "RTT", "sl"]
+    assert together({"cca": "vegas", "target": "rtt", "direction": "up", "lower": "15ms", "upper": "60ms"}) == (
+        "vegas at a changing RTT, direction up, a lower level of 15 ms and an upper level of 60 ms"
+    )
+    assert together({"scenario": "mobb", "queue": "pie"}) == "receiver walks (mobb), pie"

@@ -301,7 +301,9 @@ def test_the_front_comes_before_the_scores_and_caveats_stand_with_them() -> None
     assert "`--weigh GROUP=WEIGHT` changes the weights" in words
     equal = dict.fromkeys((of.name for of in delays()), 1.0)
     controls = rank(delays(), [Observation(name, "", equal) for name in ("vegas", "bbr")], "congestion control")
-    left = "On a link shared with flows that fill the queue, such as those of cubic, vegas gets only a small share."
+    left = (
+        "Beside flows that fill the queue, such as those of cubic, flows of vegas get only a small share of the link."
+    )
     assert left in " ".join(printed(controls, 80).split())
     assert caveats_of("queue", ["pie", "fq, ecn=off", "cake"])[0].startswith("fq and cake give each flow its own queue")
     assert caveats_of("queue", ["pie", "codel"]) == ()
@@ -358,7 +360,7 @@ def test_the_page_has_the_front_the_weights_and_the_caveats_in_one_paragraph() -
     # The front comes first, sorted by delay.
     assert [row[0].text for row in table.rows][:3] == ["short", "middle", "worse"]
     assert [row[1].text for row in table.rows] == ["yes", "yes", "yes", "no", "no"]
-    warned = "On a link shared with flows that fill the queue"
+    warned = "Beside flows that fill the queue"
     assert warned in of_ranking(replace(ranking, subject="congestion control", contenders=tuple(
         replace(row, name=name) for row, name in zip(ranking.contenders, ("vegas", "bbr", "cubic", "lp", "reno"), strict=True)
     ), beaten={})).sentence  # fmt: skip

@@ -432,6 +432,16 @@ def test_intervals_make_room_for_columns_and_return_on_a_wide_terminal():
     assert wide.rows[0][3] == "31.1 ± 2.5"
 
 
+def test_a_table_has_a_ping_once_if_the_experiment_measures_it():
+    of = MainNumbers(pings_ms={"ping": (30, 31)})
+    planned = Planned(("ping_p50", "ping_p95"))
+    planned.experiment, planned.measures = "tcp_nup", dict.fromkeys(planned.measures, "ms")
+    own = {"ping_p50": 30.0, "ping_p95": 31.0}
+    points = [Point([planned], {"queue": queue}, [of], [own]) for queue in ("fifo", "cake")]
+    headings = [column.heading for column in many_runs("x: 2 runs", points, 2, 80).columns]
+    assert headings == ["queue", "ping RTT median (ms)", "ping RTT p95 (ms)"]
+
+
 @pytest.mark.parametrize("directory", ["r", "results/a/long/path/of/mine/with/many/folders", "l" * 90])
 def test_the_next_command_fits_the_width_and_can_be_copied(tmp_path, capsys, monkeypatch, directory):
     monkeypatch.chdir(tmp_path)

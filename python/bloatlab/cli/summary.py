@@ -205,7 +205,8 @@ def _quantities(points: Sequence[Point]) -> list[Quantity]:
     there = [
         quantity for quantity in usual if any(value is not None for point in points for value in quantity[1](point))
     ]
-    return [*own, *found, *([] if own else there)]
+    mine = {column.heading for column, _ in own}
+    return [*own, *(pair for pair in found if pair[0].heading not in mine), *([] if own else there)]
 
 
 def _own(measure: str) -> Callable[[Point], list[float | None]]:

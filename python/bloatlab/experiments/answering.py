@@ -347,16 +347,17 @@ def used(groups: Sequence[Group], rate: Quantity, delay: Quantity) -> list[str]:
     if len(groups) == 1:
         return contrast(groups, rate, delay)
     found = every(groups, rate, delay)
-    return [*found, *(kept(groups, delay, rate) if len(groups) > 2 else [])]
+    return [*found, *(kept(groups, delay, rate, told=True) if len(groups) > 2 else [])]
 
 
-def kept(groups: Sequence[Group], delay: Quantity, rate: Quantity) -> list[str]:
+def kept(groups: Sequence[Group], delay: Quantity, rate: Quantity, *, told: bool = False) -> list[str]:
     """Whether the shortest delay costs throughput; if so, which group has the shortest delay among those that keep it.
 
     Args:
         groups: The groups; nothing is said about fewer than two.
-        delay: The number that should be small.
+        delay: The number that should be small. An earlier sentence says where it is shortest.
         rate: The number that should be large.
+        told: Whether an earlier sentence says where the throughput is highest.
     """
     both = [
         (wait, got, group)
@@ -370,12 +371,15 @@ def kept(groups: Sequence[Group], delay: Quantity, rate: Quantity) -> list[str]:
     if all(_same(one[1], top) for one in both) or _near([group for *_, group in both], delay):
         return []
     if _same(got, top):
-        return [f"With {first.label}, the {delay.again} is {delay.words[0]} and the {rate.again} is highest."]
+        top_of = "also the highest" if got == top else "as high as the highest"
+        return [f"With {first.label}, the {rate.again} is {top_of} ({rate.write(got)})."]
     if got >= FULL * top:
         return [f"With {first.label}, the {rate.again} is {rate.write(got)}; the highest is {rate.write(top)}."]
     chosen = _keeper(groups, delay, rate)
     assert chosen is not None
     if sum(one[1] >= FULL * top for one in both) == 1:
+        if told:
+            return [f"No other reaches {phrases.percent(FULL)} of the highest {rate.again}."]
         return [
             f"The {rate.again} is highest with {chosen.label} ({rate.write(top)}), and no other reaches "
             f"{phrases.percent(FULL)} of that."

@@ -23,9 +23,8 @@ def caveats_of(subject: str, contenders: Sequence[str]) -> tuple[str, ...]:
         found = "Here all flows of a run use the same congestion control."
         if yielding := [kind for kind in kinds if kind in YIELDING]:
             found += (
-                f" On a link shared with flows that fill the queue, such as those of cubic, {_listed(yielding)} get"
-                f"{_s(yielding)} only a small share. "
-                "A first place says nothing about a shared link (`bloatlab run coexistence`)."
+                f" Beside flows that fill the queue, such as those of cubic, flows of {_listed(yielding)} get only a small "
+                "share of the link. A first place says nothing about a shared link (`bloatlab run coexistence`)."
             )
         return (found,)
     if subject == "queue" and (separating := [kind for kind in kinds if kind in SEPARATING]):

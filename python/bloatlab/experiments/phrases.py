@@ -51,6 +51,8 @@ _SAID = {
     "period": "phases of {}",
     "target": "a changing {}",
     "direction": "direction {}",
+    "lower": "a lower level of {}",
+    "upper": "an upper level of {}",
     "case": "set-up {}",
     "rlc": "RLC mode {}",
     "newcomer": "newcomer {}",
@@ -58,6 +60,14 @@ _SAID = {
 }
 _BARE = {"experiment", "cca", "queue", "ccp", "scheme", "path", "channel", "scenario", "mode", "preset"}
 _SHARES = {"loss"}
+# Values whose own name says too little.
+_WORDS = {
+    ("scenario", "sl"): "nobody moves (sl)",
+    ("scenario", "sb"): "person crosses (sb)",
+    ("scenario", "lb"): "person stands (lb)",
+    ("scenario", "mobb"): "receiver walks (mobb)",
+    ("target", "rtt"): "RTT",
+}
 # What a number of values is called: singular and plural.
 _NOUNS = {
     "cca": ("congestion control", "congestion controls"),
@@ -280,7 +290,8 @@ def _bytes(count: float) -> str:
 def said(name: str, given: Any) -> str:
     """A parameter with its value in a sentence, such as `a buffer of 80 packets`."""
     given = _as_number(given)
-    text = f"{100 * given:g} %" if name in _SHARES and isinstance(given, int | float) else value(given)
+    share = name in _SHARES and isinstance(given, int | float)
+    text = f"{100 * given:g} %" if share else in_words(name, given) or value(given)
     if name in _BARE:
         return text
     words = _SAID.get(name, f"{name.replace('_', ' ')} {{}}")
@@ -300,9 +311,14 @@ def heading(name: str) -> str:
     return _HEADINGS.get(name) or (_NOUNS[name][0] if name in _NOUNS else name)
 
 
-def cell(given: Any) -> str:
+def cell(name: str, given: Any) -> str:
     """A parameter's value in a table, such as `58 Mbit/s`."""
-    return value(_as_number(given))
+    return in_words(name, given) or value(_as_number(given))
+
+
+def in_words(name: str, given: Any) -> str:
+    """What a value means, with the value if that is how its source calls it. Empty: the value says it itself."""
+    return _WORDS.get((name, given), "") if isinstance(given, str) else ""
 
 
 def short(names: Sequence[str]) -> dict[str, str]:

@@ -21,8 +21,10 @@ THIN = 1
 LINE = 12
 SHORT = 3
 """Letters of a value that says nothing without the name of its axis."""
-SAID = frozenset({"cca", "queue", "scheme"})
+SAID = frozenset({"cca", "queue", "scheme", "target"})
 """Axes whose values say what they are."""
+NAMED = frozenset({"direction"})
+"""Axes whose values say nothing without the name of the axis, although some are long."""
 FAR = 16
 """Pixels from a mark to its name from which a line joins them."""
 RINGS = 12
@@ -104,7 +106,8 @@ def place(point: str) -> str:
     """
     pairs = (part.partition("=") for part in point.split(", "))
     return ", ".join(
-        _said(name, value) if value and _needs_name(name, value) else value or name for name, _, value in pairs
+        _said(name, value) if value and _needs_name(name, value) else phrases.in_words(name, value) or value or name
+        for name, _, value in pairs
     )
 
 
@@ -113,7 +116,7 @@ def _said(axis: str, value: str) -> str:
 
 
 def _needs_name(axis: str, value: str) -> bool:
-    return axis not in SAID and (value[0].isdigit() or len(value) <= SHORT)
+    return axis not in SAID and (axis in NAMED or value[0].isdigit() or len(value) <= SHORT)
 
 
 def stems(ranking: pl.DataFrame) -> list[str]:

@@ -139,6 +139,12 @@ def tip(swept: Sweep) -> tuple[list[pl.Expr], list[dict[str, Any]]]:
     return columns, [vl.field(f"parameter_{index}:N", title=name) for index, name in enumerate(names)]
 
 
+def in_words(name: str) -> pl.Expr:
+    """The values of a parameter as they are written beside marks."""
+    value = pl.col(name).fill_null("default")
+    return value.map_elements(lambda given: phrases.in_words(name, given) or given, return_dtype=pl.String)
+
+
 def values(tables: network.Tables) -> pl.DataFrame:
     """One row per finished run: `run_id`, `seed` and every parameter as text."""
     runs = network.table(tables, "runs")

@@ -336,7 +336,10 @@ def runs_table(swept: Sweep, of: Columns, queues: dict[str, float], anchors: dic
         [
             Cell(str(row["run_id"])[:10], link=anchors.get(row["run_id"], "")),
             *(
-                Cell(phrases.cell(swept.value(row, name)), places.get(name, {}).get(row[name], swept.value(row, name)))
+                Cell(
+                    phrases.cell(name, swept.value(row, name)),
+                    places.get(name, {}).get(row[name], swept.value(row, name)),
+                )
                 for name in names
             ),
             *([Cell(str(row["seed"]), row["seed"])] if seeds else []),

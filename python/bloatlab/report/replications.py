@@ -41,7 +41,10 @@ def points_table(swept: Sweep, columns: Columns) -> PlainTable | None:
     rows = []
     for head in heads.head(MOST_RUNS).iter_rows(named=True):
         cells = [
-            Cell(phrases.cell(swept.value(head, name)), places.get(name, {}).get(head[name], swept.value(head, name)))
+            Cell(
+                phrases.cell(name, swept.value(head, name)),
+                places.get(name, {}).get(head[name], swept.value(head, name)),
+            )
             for name in names
         ]
         cells.append(Cell(str(head["runs"]), head["runs"]))

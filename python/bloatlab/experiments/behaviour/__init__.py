@@ -23,8 +23,8 @@ class CongestionControlBehaviour(Experiment):
     question = "Do our congestion controls behave as their papers and RFCs say?"
     summary = (
         "Papers and RFCs state the window of Reno and CUBIC for a loss rate, BBR's data in flight and its share beside "
-        "CUBIC, to which flows LEDBAT yields, and the queues of DCTCP, Prague, Vegas and Copa. Each statement is a "
-        "claim."
+        "CUBIC, to which flows LEDBAT yields, and the queues of DCTCP, Prague, Vegas and Copa. The runs measure each of "
+        "these values."
     )
     source = "RFC 9438, RFC 6817, RFC 9332, Mathis 1997, Padhye 1998 and others, with a source for each claim"
     compared = ("case",)

@@ -108,8 +108,8 @@ class RttFairness(CcPerf):
     title = "Flows with different RTTs"
     question = "How much throughput does a flow with a long RTT get beside one with a short RTT?"
     summary = (
-        "Two flows with RTTs of 97 and 76 ms, and ten with 10 to 81 ms, share one bottleneck. How much throughput do "
-        "the flows with a long RTT lose?"
+        "Two flows with RTTs of 97 and 76 ms share one bottleneck, or ten flows with RTTs of 10 to 81 ms do. All flows of "
+        "a run have the same congestion control."
     )
     criteria = SHARED
     defaults: ClassVar[Mapping[str, Any]] = {"k": 2, "rtt": "97ms"}

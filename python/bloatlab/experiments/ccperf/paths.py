@@ -45,7 +45,8 @@ class SteadyState(CcPerf):
     question = "How much of a real path can one flow of each congestion control use, and how long a queue does it keep?"
     summary = (
         "One greedy flow crosses the static dumbbell and seven paths that were measured between real hosts: terrestrial, "
-        "by satellite (WINDS) and cellular. The slow ones deliver at the instants of a Poisson process."
+        "by satellite (WINDS) and cellular. On the three slowest paths, packets leave the link at random "
+        "instants (a Poisson process)."
     )
     defaults: ClassVar[Mapping[str, Any]] = {"rtt": None, "loss": None, "stop": "30s"}
     own = (

@@ -27,8 +27,8 @@ class RandomWalk(CcPerf):
     title = "A path that is a random walk"
     question = "How much of a randomly varying path is used, and how long do packets wait?"
     summary = (
-        "The rate, the RTT or the loss of the path is a random walk between bounds, dX_t = rho dX_(t-1) + N(0, "
-        "sigma^2). How much of the rate is used, and how long do packets wait?"
+        "The rate, the RTT or the loss of the path is a random walk between bounds. Each step repeats the share `rho` of "
+        "the step before it and adds a normally distributed number with the standard deviation `sigma`."
     )
     criteria = VARYING
     defaults: ClassVar[Mapping[str, Any]] = {"rtt": None, "loss": None, "stop": "30s"}

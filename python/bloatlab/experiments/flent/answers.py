@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 COLUMNS = ("run", "ping", "idle (ms)", "loaded (ms)", "maximum (ms)", "increase (ms)", "grade")
-NOTE = "Idle and loaded: median RTTs before the load and during it. Increase: that of the mean."
+NOTE = (
+    "Idle and loaded: median RTTs before the load and during it. Increase: that of the mean. A grade here is that of a ping; "
+    "the grade of a run is that of its TCP flows."
+)
 DIFFERENT, LEAST_MS = 1.5, 1.0
 """Marks make a difference if the largest increase of a ping is so many times the smallest, and so many ms above it."""
 

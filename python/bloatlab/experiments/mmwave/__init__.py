@@ -30,10 +30,11 @@ class MmwaveAqm(Experiment):
     title = "FIFO, PIE and FQ-CoDel on a 60 GHz link"
     question = "Which queue keeps the RTT short on a 60 GHz link whose rate dips, and what throughput does it cost?"
     summary = (
-        "Ten CUBIC flows and a ping cross a link with the rate of a 60 GHz link with people in its path. How do a "
-        "large FIFO, a small FIFO, PIE and FQ-CoDel react to its dips? In the four scenarios nobody moves (sl), a person "
-        "crosses the path (sb), a person stands in it (lb), or the receiver walks while people cross (mobb). The source "
-        "changed the rate of a shaper step by step; here the link has a varying rate."
+        "Ten CUBIC flows and a ping cross a link with the rate of a 60 GHz link with people in its path. How do a large "
+        "FIFO (`largefifo`, 7.5 MB), a small FIFO (`smallfifo`, 1.875 MB), PIE and FQ-CoDel react to its dips? In the four "
+        "scenarios nobody moves (`sl`), a person crosses the path (`sb`), a person stands in it (`lb`), or the receiver "
+        "walks while people cross (`mobb`). The source changed the rate of a shaper step by step; here the link has a "
+        "varying rate."
     )
     source = SOURCE
     compared = ("queue",)
@@ -104,12 +105,16 @@ class MmwaveAqm(Experiment):
         """Answers the question from any runs."""
         groups, carried = runs.by(*self.compared), quantities.goodput(FLOW)
         trip = Quantity(
-            "95th percentile of the RTT",
+            "95th percentile of the RTT of the TCP flows",
             criteria.mean_of("flow", FLOW, "p95_rtt_l4"),
             words=answering.WAIT,
             short="RTT",
         )
-        return [*answering.weighed(groups, trip, carried), *answering.only(runs, "queue")]
+        ping = Quantity(
+            "95th percentile of the RTT of the ping", criteria.mean_of("probe", "ping", "p95_rtt"), words=answering.WAIT
+        )
+        found = [*answering.weighed(groups, trip, carried), *answering.contrast(groups, ping)]
+        return [*answering.said_once(groups, found), *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""

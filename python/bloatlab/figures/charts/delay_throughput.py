@@ -73,7 +73,7 @@ def delay_throughput(tables: network.Tables, *, width: int) -> Any:
     down = contenders.Axis(bottom, 1.03 * high, HEIGHT, reverse=True)
     y = vl.field(
         "throughput_mbps:Q",
-        axis=options(title="throughput of all flows (Mbit/s)", tickCount=6),
+        axis=options(title="throughput through the bottleneck (Mbit/s)", tickCount=6),
         scale=options(domain=down.domain, zero=False, nice=False),
     )
     crowded = swept.replications >= 3
@@ -133,7 +133,7 @@ def _named(frame: pl.DataFrame, swept: sweep.Sweep) -> pl.DataFrame:
     return means.select(
         "x",
         "y",
-        pl.concat_str([pl.col(name).fill_null("default") for name in names], separator=", ").alias("contender"),
+        pl.concat_str([sweep.in_words(name) for name in names], separator=", ").alias("contender"),
     )
 
 

@@ -34,8 +34,8 @@ def _note(tables: network.Tables) -> str:
 @as_figure(
     title="Goodput against delay in each set-up",
     caption="One panel per set-up and one mark per contender. Bars reach from the median to the 99th percentile of the "
-    "delay. Contenders with a name, joined by the dashed line, are the Pareto front: no other contender has "
-    "both a shorter delay and a higher goodput in that set-up.",
+    "delay. Contenders with a name, joined by the dashed line, are the Pareto front: no other contender is "
+    "better on both axes in that set-up.",
     needs=("ranking", "at_points"),
     when=lambda tables: bool(drawn_points(tables)),
     of_runs=True,

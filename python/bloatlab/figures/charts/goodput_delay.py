@@ -52,7 +52,7 @@ def _note(tables: network.Tables) -> str:
 @as_figure(
     title="Goodput against delay",
     caption="Better is up and to the right. Filled marks, joined by the dashed line, are the Pareto front: no other "
-    "contender has both a shorter delay and a higher goodput. Where marks are crowded, only the legend has their names.",
+    "contender is better on both axes. Where marks are crowded, only the legend has their names.",
     needs=("ranking",),
     when=lambda tables: axes_of(tables) is not None,
     of_runs=True,

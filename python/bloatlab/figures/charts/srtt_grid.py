@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab.experiments import phrases
 from bloatlab.figures import network, palette, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -142,7 +143,11 @@ class _Grid:
         line = parts.drawn(prepare.values(light), "line", interpolate="step-before", color=NEUTRAL, strokeWidth=1)
         return line.encode(
             x=self.time(False), y=self.value("rate_mbps", ["rate", "(Mbit/s)"], scale, first, [0.0, top / 2, top])
-        ).properties(width=self.width, height=RATE_HEIGHT, title=options(text=column, anchor="middle"))
+        ).properties(
+            width=self.width,
+            height=RATE_HEIGHT,
+            title=options(text=phrases.in_words(COLUMNS, column) or column, anchor="middle"),
+        )
 
     def srtt(self, flows: pl.DataFrame, queue: str, first: bool, last: bool) -> Any:
         """The flows of a run."""

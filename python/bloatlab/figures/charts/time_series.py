@@ -244,7 +244,7 @@ def _throughput(
         rules = [
             parts.drawn(
                 prepare.values(light), "line", interpolate="step-before", color=NEUTRAL, strokeDash=[4, 3]
-            ).encode(x=axis.time(False), y=vl.field("rate_mbps:Q"))
+            ).encode(x=vl.field("time_s:Q"), y=vl.field("rate_mbps:Q"))
         ]
     title = "throughput (Mbit/s)"
     if axis.groups.flows == 1:
