@@ -204,7 +204,7 @@ def test_what_the_shortest_delay_costs() -> None:
         "The rate is highest with c (10 Mbit/s), and no other reaches 95 % of that."
     ]
     assert kept(queues(a=(1, 5), b=(3, 6), c=(9, 10)).by("queue"), DELAY, RATE, told=True) == [
-        "No other reaches 95 % of the highest rate."
+        "No other reaches 95 % of the rate of c."
     ]
     # Nothing to weigh.
     assert kept(queues(a=(1, 5), b=(3, 5)).by("queue"), DELAY, RATE) == []
@@ -545,6 +545,16 @@ def test_the_first_screen_answers_before_it_describes(tmp_path: Path) -> None:
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
     assert "null" not in re.sub(r"<script.*?</script>|<svg.*?</svg>", "", page, flags=re.DOTALL)
+
+
+def test_an_answer_that_counts_values_has_no_grade(tmp_path: Path) -> None:
+    def graded(experiment: str) -> bool:
+        runs = [(case, {"case": case}, 1, synthetic.run_tables(["cubic"], stop=5)) for case in ("one", "other")]
+        page = make_report(synthetic.write_store(tmp_path / experiment, runs, experiment=experiment))
+        return 'class="grade' in page.read_text(encoding="utf-8").partition("<figure")[0]
+
+    assert not graded("congestion-control-behaviour")
+    assert graded("mine")
 
 
 def test_a_store_of_failed_runs_says_so(tmp_path: Path) -> None:

@@ -238,6 +238,12 @@ def test_the_time_axis_has_its_title_beside_a_varying_rate(one, three):
         assert {axis["title"] for axis in axes} == {"time (s)"}
 
 
+def test_an_empty_queue_is_drawn_at_the_bottom_of_its_axis(one):
+    series = one["link_series"].with_columns(queue_packets=pl.lit(0.0))
+    [line, *_] = units(figures.draw("queue", {**one, "link_series": series}).to_dict()["vconcat"][0])
+    assert line["encoding"]["y"]["scale"]["domain"] == [0, 1]
+
+
 def test_figures_say_which_flows_they_add_up(both_ways, three):
     for name in ("time_series", "operating_point", "in_flight"):
         note = registry.find(name).note(both_ways)

@@ -279,3 +279,15 @@ def test_a_path_into_a_scenario_gives_the_colour_as_its_parameter_does(path):
     assert (found.coloured_by, [axis.name for axis in found.axes]) == (path, ["duration"])
     spec = figures.draw("comparison", {**tables, "parameters": own}).to_dict(validate=True)
     assert colours(spec)["cubic"] == palette.assign(["cubic"])["cubic"]
+
+
+@pytest.mark.parametrize(("columns", "text"), [(2, ["2.5", "14.5", "3"]), (12, ["3", "15", "3"])])
+def test_ranks_lose_their_halves_only_where_cells_are_narrow(columns, text):
+    rows = [
+        {"contender": f"queue_{row}", "title": f"point={column}", "position": row, "score": rank, "rank": rank}
+        for column in range(columns)
+        for row, rank in enumerate((2.5, 14.5, 3.0))
+    ]
+    spec = figures.draw("places", {"places": pl.DataFrame(rows)}, width=400).to_dict()
+    [data] = spec["datasets"].values()
+    assert [row["text"] for row in data][:3] == text

@@ -54,8 +54,8 @@ def test_the_grid_is_valid_and_light(width: int) -> None:
         assert [(block["columns"], len(block["concat"])) for block in spec["vconcat"]] == [(1, 4), (1, 4)]
     assert sum(len(data) for data in spec["datasets"].values()) < 8 * 500
     said = json.dumps(spec)
-    assert "nobody moves (sl)" in said
-    assert "person stands (lb)" in said
+    assert "static (sl)" in said
+    assert "blocked (lb)" in said
     # The peak of one sample is kept.
     lines = [row["median"] for data in spec["datasets"].values() for row in data if "median" in row]
     assert max(lines) == 50.0

@@ -80,8 +80,8 @@ def test_parameters_have_words_in_headings_and_labels():
 
 
 def test_values_that_say_too_little_have_words():
-    assert [cell("scenario", "sl"), cell("target", "rtt"), cell("queue", "sl")] == ["nobody moves (sl)", "RTT", "sl"]
+    assert [cell("scenario", "sl"), cell("target", "rtt"), cell("queue", "sl")] == ["static (sl)", "RTT", "sl"]
     assert together({"cca": "vegas", "target": "rtt", "direction": "up", "lower": "15ms", "upper": "60ms"}) == (
         "vegas at a changing RTT, direction up, a lower level of 15 ms and an upper level of 60 ms"
     )
-    assert together({"scenario": "mobb", "queue": "pie"}) == "receiver walks (mobb), pie"
+    assert together({"scenario": "mobb", "queue": "pie"}) == "walking (mobb), pie"

@@ -379,7 +379,7 @@ def kept(groups: Sequence[Group], delay: Quantity, rate: Quantity, *, told: bool
     assert chosen is not None
     if sum(one[1] >= FULL * top for one in both) == 1:
         if told:
-            return [f"No other reaches {phrases.percent(FULL)} of the highest {rate.again}."]
+            return [f"No other reaches {phrases.percent(FULL)} of the {rate.again} of {chosen.label}."]
         return [
             f"The {rate.again} is highest with {chosen.label} ({rate.write(top)}), and no other reaches "
             f"{phrases.percent(FULL)} of that."

@@ -126,6 +126,8 @@ class Experiment:
     """Criteria of the ranking; empty: there is no ranking."""
     compared: ClassVar[tuple[str, ...]] = ("queue", "ecn")
     """Parameters whose values make the contenders of the ranking."""
+    graded: ClassVar[bool] = True
+    """Whether a grade of its delays belongs to its answer."""
 
     def for_engine(self, engine: str) -> Self:
         """This experiment with the defaults that the hosts of an engine need.

@@ -62,10 +62,10 @@ _BARE = {"experiment", "cca", "queue", "ccp", "scheme", "path", "channel", "scen
 _SHARES = {"loss"}
 # Values whose own name says too little.
 _WORDS = {
-    ("scenario", "sl"): "nobody moves (sl)",
-    ("scenario", "sb"): "person crosses (sb)",
-    ("scenario", "lb"): "person stands (lb)",
-    ("scenario", "mobb"): "receiver walks (mobb)",
+    ("scenario", "sl"): "static (sl)",
+    ("scenario", "sb"): "crossing (sb)",
+    ("scenario", "lb"): "blocked (lb)",
+    ("scenario", "mobb"): "walking (mobb)",
     ("target", "rtt"): "RTT",
 }
 # What a number of values is called: singular and plural.

@@ -91,6 +91,8 @@ def experiment_view(
     judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
     if ranked:
         judged = replace(ranked_verdict.of_ranking(ranked.ranking), grade=judged.grade)
+    if known and not known.graded:
+        judged = replace(judged, grade="")
     return model.ExperimentView(
         name=name,
         anchor=anchor,

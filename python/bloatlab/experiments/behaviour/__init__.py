@@ -28,6 +28,7 @@ class CongestionControlBehaviour(Experiment):
     )
     source = "RFC 9438, RFC 6817, RFC 9332, Mathis 1997, Padhye 1998 and others, with a source for each claim"
     compared = ("case",)
+    graded = False
     figures = ("published", "time_series", "operating_point", "queue_distribution")
     parameters = (
         Parameter(

@@ -42,7 +42,7 @@ STEADINESS = Criterion(
 FAIRNESS = (
     criteria.fairness(FLOWS),
     Criterion(
-        "evenness", "least / most of a flow", "", "higher", "fairness",
+        "evenness", "slowest / fastest flow", "", "higher", "fairness",
         "smallest / largest mean_throughput_l7 of a flow", lambda metrics: _evenness(metrics),
     ),
 )  # fmt: skip

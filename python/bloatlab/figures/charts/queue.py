@@ -70,7 +70,7 @@ def queue(tables: network.Tables, *, width: int) -> Any:
         layers = [
             parts.drawn(prepare.values(light), "line", point=options(size=20) if few else False).encode(
                 x=_time(end, last),
-                y=vl.field(f"{column}:Q", axis=options(title=title), scale=options(zero=True)),
+                y=vl.field(f"{column}:Q", axis=options(title=title), scale=_from_zero(series[column])),
                 color=colour if len(names) > 1 else vl.value(colours[names[0]]),
             )
         ]
@@ -81,6 +81,11 @@ def queue(tables: network.Tables, *, width: int) -> Any:
         panels.append(_event_panel(events, end, wide))
     # Drops have a colour of their own, beside those of the links.
     return themed(vl.vconcat(*panels, spacing=10).resolve("scale", color="independent"))
+
+
+def _from_zero(values: pl.Series) -> Any:
+    """A scale that begins at zero, also if every value is zero."""
+    return options(zero=True) if prepare.maximum(values) else options(domain=[0, 1])
 
 
 def _time(end: float, titled: bool) -> Any:

@@ -1,5 +1,6 @@
 """Rank of every contender in every experiment of a suite, or at every point of an experiment."""
 
+import math
 from typing import Any
 
 import polars as pl
@@ -16,13 +17,14 @@ MOST = 150
 """Width of the contenders' names, pixels."""
 HEADS = 240
 """Largest height of the vertical names of the columns, pixels."""
-NARROW = 560
+CELL = 28
+"""Width of a cell that has room for a half, pixels."""
 
 
 @as_figure(
     title="Rank by experiment",
     caption="One row per contender in the order of the ranking, one column per experiment. The number is the rank by "
-    "the score in that experiment; 1 is the best, and equal scores share the mean of their ranks.",
+    "the score in that experiment; 1 is the best, and equal scores share the mean of their ranks. Darker is worse.",
     needs=("overall",),
     of_runs=True,
 )
@@ -31,7 +33,7 @@ def scores(tables: network.Tables, *, width: int) -> Any:
 
     Args:
         tables: `overall`.
-        width: Width of the whole figure, pixels; below 560 the places are whole numbers.
+        width: Width of the whole figure, pixels; narrow cells have whole numbers.
 
     Returns:
         The chart.
@@ -42,7 +44,7 @@ def scores(tables: network.Tables, *, width: int) -> Any:
 @as_figure(
     title="Rank by set-up",
     caption="One row per contender in the order of the ranking, one column per set-up. The number is the rank by the "
-    "score in that set-up; 1 is the best, and equal scores share the mean of their ranks.",
+    "score in that set-up; 1 is the best, and equal scores share the mean of their ranks. Darker is worse.",
     needs=("places",),
     of_runs=True,
 )
@@ -51,13 +53,18 @@ def places(tables: network.Tables, *, width: int) -> Any:
 
     Args:
         tables: `places`.
-        width: Width of the whole figure, pixels; below 560 the places are whole numbers.
+        width: Width of the whole figure, pixels; narrow cells have whole numbers.
 
     Returns:
         The chart.
     """
     points = network.table(tables, "places")
     return _places(points.with_columns(pl.col("title").map_elements(contenders.place, return_dtype=pl.String)), width)
+
+
+def _number(rank: float, *, whole: bool) -> str:
+    """A rank as the text of a cell. A whole number is rounded up from a half, as every reader does."""
+    return f"{math.floor(rank + 0.5)}" if whole else f"{rank:.3g}"
 
 
 def _places(ranking: pl.DataFrame, width: int) -> Any:
@@ -67,10 +74,10 @@ def _places(ranking: pl.DataFrame, width: int) -> Any:
     wide = width - room - 30
     # Heads that fit beside each other need not be turned.
     flat = len(experiments) * (parts.LETTER * max(map(len, experiments)) + 10) < wide
-    style = "{:.0f}" if width < NARROW else "{:.3g}"
+    narrow = wide / len(experiments) < CELL
     shown = ranking.drop_nulls("rank").select(
         "contender", "title", "rank",
-        pl.col("rank").map_elements(style.format, return_dtype=pl.String).alias("text"),
+        pl.col("rank").map_elements(lambda rank: _number(rank, whole=narrow), return_dtype=pl.String).alias("text"),
         # Dark cells have light text.
         (pl.col("rank") > 0.45 * len(names)).alias("dark"),
     )  # fmt: skip
