@@ -39,11 +39,11 @@ class Calculation:
 
 
 def plain(value: float) -> str:
-    """A number without an exponent, with up to six significant digits; digits before the point are all kept."""
+    """A number without an exponent, with up to six significant digits and separators; digits before the point are all kept."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     digits = max(0, 5 - math.floor(math.log10(abs(value))))
-    text = f"{value:.{digits}f}"
+    text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -66,7 +66,7 @@ def nic(txqueuelen: int, mtu: int, rate: str) -> Calculation:
         "longest wait in the queue",
         delay,
         "s",
-        f"txqueuelen x mtu x 8 / rate = {txqueuelen} x {mtu} B x 8 / {plain(bits)} bit/s",
+        f"txqueuelen x mtu x 8 / rate = {plain(txqueuelen)} x {plain(mtu)} B x 8 / {plain(bits)} bit/s",
         {"txqueuelen_packets": txqueuelen, "mtu_bytes": mtu, "rate_bps": bits},
         {"bytes": txqueuelen * mtu},
     )
@@ -115,13 +115,13 @@ def queue(limit: str, rate: str, mtu: int = MTU, segments_per_buffer: int = 1) -
     inputs: dict[str, float] = {"rate_bps": bits, f"limit_{held.unit}": held.value}
     if held.unit == "bytes":
         size = held.value
-        told = f"limit x 8 / rate = {size} B"
+        told = f"limit x 8 / rate = {plain(size)} B"
     else:
         in_buffers = held.unit == "buffers"
         each = segments_per_buffer if in_buffers else 1
         size = held.value * each * mtu
-        factor = (" x segments", f" x {each}") if in_buffers else ("", "")
-        told = f"limit{factor[0]} x mtu x 8 / rate = {held.value}{factor[1]} x {mtu} B"
+        factor = (" x segments", f" x {plain(each)}") if in_buffers else ("", "")
+        told = f"limit{factor[0]} x mtu x 8 / rate = {plain(held.value)}{factor[1]} x {plain(mtu)} B"
         inputs["mtu_bytes"] = mtu
         if in_buffers:
             inputs["segments_per_buffer"] = each

@@ -21,7 +21,7 @@ def test_the_network_card_of_the_assignment(capsys: pytest.CaptureFixture[str]) 
     assert code == 0
     assert out.splitlines()[:2] == [
         "longest wait in the queue: 0.12 s",
-        "txqueuelen x mtu x 8 / rate = 1000 x 1500 B x 8 / 100000000 bit/s = 0.12 s",
+        "txqueuelen x mtu x 8 / rate = 1,000 x 1,500 B x 8 / 100,000,000 bit/s = 0.12 s",
     ]
     # The defaults are Linux's and Ethernet's.
     found = json.loads(run(capsys, "nic", "--rate", "100Mbit/s", "--json")[1])
@@ -35,7 +35,9 @@ def test_products_and_queues(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(run(capsys, "bdp", "--rate", "10Mbit/s", "--rtt", "40ms", "--json")[1])
     assert found["bytes"] == pytest.approx(50_000)
     assert found["packets"] == pytest.approx(100 / 3)
-    assert run(capsys, "bdp", "--rate", "10Mbit/s", "--rtt", "40ms")[1].startswith("bandwidth-delay product: 50000 B\n")
+    assert run(capsys, "bdp", "--rate", "10Mbit/s", "--rtt", "40ms")[1].startswith(
+        "bandwidth-delay product: 50,000 B\n"
+    )
     # 20 buffers of two frames of 1514 bytes at 10 Mbit/s: 20 x 2 x 1.2112 ms.
     found = calculators.queue("20buffers", "10Mbit/s", 1514, 2)
     assert found.value == pytest.approx(0.048448)
@@ -46,8 +48,8 @@ def test_products_and_queues(capsys: pytest.CaptureFixture[str]) -> None:
     out = run(capsys, "queue", "--limit", "100", "--rate", "12Mbit/s")[1]
     assert out.splitlines() == [
         "longest wait in the queue: 0.1 s",
-        "limit x mtu x 8 / rate = 100 x 1500 B x 8 / 12000000 bit/s = 0.1 s",
-        "bytes: 150000",
+        "limit x mtu x 8 / rate = 100 x 1,500 B x 8 / 12,000,000 bit/s = 0.1 s",
+        "bytes: 150,000",
         "one packet: 0.001 s",
     ]
 
@@ -77,7 +79,7 @@ def test_bad_input_gets_one_line(capsys: pytest.CaptureFixture[str], arguments: 
 
 def test_numbers_are_written_plainly() -> None:
     assert [calculators.plain(value) for value in (0.0, 0.12, 1e8, 3.33333333, 0.0012112, 1234567.8)] == [
-        "0", "0.12", "100000000", "3.33333", "0.0012112", "1234568",
+        "0", "0.12", "100,000,000", "3.33333", "0.0012112", "1,234,568",
     ]  # fmt: skip
     with pytest.raises(ParameterError, match="txqueuelen"):
         calculators.nic(10**10, 1500, "1Mbit/s")

@@ -175,6 +175,9 @@ def test_places_over_experiments_make_the_score() -> None:
     assert {row.name: row.score for row in whole.contenders} == {"a": 2.0, "b": 1.75, "c": 2.25}
     assert [row.name for row in whole.contenders] == ["b", "a", "c"]
     assert whole.contenders[0].ranks == {"steady-state": 2.0, "random-walk": 1.5}
+    named = overall(CcBenchmark(), {"rtt-fairness": first, "random-walk": second})
+    assert named is not None
+    assert [criterion.title for criterion in named.criteria] == ["RTT fairness", "random walk"]
     assert overall(CcBenchmark(), {"steady-state": first, "random-walk": None}) is first
 
 

@@ -305,6 +305,8 @@ def test_the_front_comes_before_the_scores_and_caveats_stand_with_them() -> None
         "Beside flows that fill the queue, such as those of cubic, flows of vegas get only a small share of the link."
     )
     assert left in " ".join(printed(controls, 80).split())
+    # Without a front the table is the first.
+    assert not printed(controls, 80).startswith("\n")
     assert caveats_of("queue", ["pie", "fq, ecn=off", "cake"])[0].startswith("fq and cake give each flow its own queue")
     assert caveats_of("queue", ["pie", "codel"]) == ()
     assert "vegas and bbr have the same values in every criterion." in " ".join(printed(controls, 80).split())

@@ -78,17 +78,17 @@ def print_ranking(out: Console, name: str, ranking: Ranking, runs: int, *, every
     """
     if text := front(ranking, number):
         say(out, text)
+        out.print()
     at = f", means over {ranking.points} set-ups" if ranking.points > 1 else ""
     main = _main(ranking)
     left = list(ranking.criteria) if everything else main
     while left:
         shown = _fitting(ranking, left, out.width)
         left = left[len(shown) :] if everything else []
-        out.print()
         table = _table(ranking, shown)
         table.title = f"{name}: {counted(runs, 'run')}{at}"
         table.print(out)
-    out.print()
+        out.print()
     say(out, first(ranking))
     for caveat in ranking.caveats:
         say(out, caveat)

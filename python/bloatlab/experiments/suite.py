@@ -43,9 +43,7 @@ def overall(suite: Suite, rankings: Mapping[str, Ranking | None]) -> Ranking | N
         return next(iter(ranked.values()), None)
     titles = {member.name: member.title for member in suite.members}
     criteria = [
-        Criterion(
-            name, name.replace("-", " "), "", "lower", name, f"score in {name}: {titles[name]}", lambda _: None, True
-        )
+        Criterion(name, _words(name), "", "lower", name, f"score in {name}: {titles[name]}", lambda _: None, True)
         for name in ranked
     ]
     scores = {name: {row.name: row.score for row in ranking.contenders} for name, ranking in ranked.items()}
@@ -67,3 +65,8 @@ def _beaten_everywhere(rankings: Sequence[Ranking], contenders: Sequence[Contend
         if others:
             found[row.name] = tuple(other.name for other in contenders if other.name in others)
     return found
+
+
+def _words(name: str) -> str:
+    """The name of an experiment in words, such as `RTT fairness`."""
+    return " ".join("RTT" if word == "rtt" else word for word in name.split("-"))

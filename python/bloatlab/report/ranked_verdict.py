@@ -26,5 +26,7 @@ def of_places(ranking: Ranking) -> Verdict:
     """The first and the last contender over several experiments."""
     best, last = ranking.contenders[0], ranking.contenders[-1]
     leads = sum(1 for place in best.ranks.values() if place < 2)
-    sentence = f"{best.name} leads in {leads} of the experiments. {last.name} is last with {last.score:.2f}."
+    sentence = (
+        f"{best.name} leads in {leads} of the experiments. {last.name} is last with a mean rank of {last.score:.2f}."
+    )
     return Verdict("", " ".join([first(ranking), sentence, *ranking.caveats]), [])
