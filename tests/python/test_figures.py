@@ -185,6 +185,14 @@ def test_operating_point_has_the_optimum_and_a_reversed_delay_axis(one):
     assert all(unit["encoding"]["x"]["scale"]["reverse"] for unit in units(spec))
 
 
+def test_a_delay_axis_does_not_reach_below_zero(one):
+    series = one["flow_series"].with_columns(srtt_ms=15.0 + 60.0 * (pl.col("time_s") % 2))
+    spec = figures.draw("operating_point", {**one, "flow_series": series}).to_dict()
+    scales = [unit["encoding"]["x"]["scale"] for unit in units(spec)]
+    assert {scale["type"] for scale in scales} == {"linear"}
+    assert {scale["domain"][0] for scale in scales} == {0}
+
+
 def test_the_joint_point_never_exceeds_what_was_carried(three):
     spec = figures.draw("operating_point", three).to_dict()
     [joint] = [row for data in spec["datasets"].values() for row in data if row.get("point") == "joint mean"]

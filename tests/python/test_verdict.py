@@ -442,6 +442,19 @@ def test_a_table_has_a_ping_once_if_the_experiment_measures_it():
     assert headings == ["queue", "ping RTT median (ms)", "ping RTT p95 (ms)"]
 
 
+def test_a_label_leaves_out_what_follows_from_the_rest():
+    parts = [
+        {name: table.with_columns(run_id=path + pl.col("run_id")) for name, table in tables.items()}
+        for path, rate in (("static", "16Mbit/s"), ("winds", "42Mbit/s"))
+        for tables in [synthetic.sweep_tables(("cubic", "bbr"), (20,), (1,), {"path": path, "rate": rate})]
+    ]
+    swept = sweep.read({name: pl.concat([part[name] for part in parts]) for name in parts[0]})
+    assert set(swept.parameters) == {"cca", "path", "rate"}
+    assert {verdict.label(swept, run) for run in swept.frame["run_id"]} == {
+        "cubic, static", "bbr, static", "cubic, winds", "bbr, winds"
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("directory", ["r", "results/a/long/path/of/mine/with/many/folders", "l" * 90])
 def test_the_next_command_fits_the_width_and_can_be_copied(tmp_path, capsys, monkeypatch, directory):
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -63,6 +64,19 @@ class Sweep:
     def value(self, row: Mapping[str, Any], name: str) -> str:
         """A varied parameter of a row of `frame`, as a reader sees it."""
         return "default" if row[name] is None else str(row[name])
+
+    @cached_property
+    def telling(self) -> list[str]:
+        """The varied parameters without those that follow from others, such as the rate of a named path."""
+        names = list(self.parameters)
+        for name in reversed(list(self.parameters)):
+            fewer = [other for other in names if other != name]
+            if fewer and self._points(fewer) == self._points(names):
+                names = fewer
+        return names
+
+    def _points(self, names: list[str]) -> int:
+        return self.frame.select(names).n_unique()
 
     @property
     def legend(self) -> str | None:

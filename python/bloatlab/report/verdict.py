@@ -259,10 +259,10 @@ def _pings(swept: Sweep) -> str:
 
 
 def label(swept: Sweep, run_id: str) -> str:
-    """A run by the parameters that vary, such as `cubic at a buffer of 80 packets`."""
+    """A run by the parameters that tell it from others, such as `cubic at a buffer of 80 packets`."""
     row = swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)
-    words = phrases.short(list(swept.parameters))
-    apart = [phrases.together({words[name]: swept.value(row, name) for name in swept.parameters})]
+    words = phrases.short(swept.telling)
+    apart = [phrases.together({words[name]: swept.value(row, name) for name in swept.telling})]
     if swept.replications > 1:
         apart.append(f"seed {row['seed']}")
     return ", ".join(filter(None, apart)) or f"run {run_id}"

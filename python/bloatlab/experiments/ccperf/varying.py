@@ -72,8 +72,8 @@ class ReplayRateTrace(CcPerf):
     title = "A recorded rate"
     question = "How much of a recorded, varying rate is used, and how long do packets wait?"
     summary = (
-        "The bottleneck delivers at the instants of a mahimahi trace. Without a file, it uses a generated trace that "
-        "varies and has short outages, as cellular links have."
+        "The bottleneck delivers packets at the instants that a trace lists (in the format of mahimahi, a link emulator). "
+        "Without a file, it uses a generated trace that varies and has short outages, as cellular links have."
     )
     criteria = VARYING
     defaults: ClassVar[Mapping[str, Any]] = {"rtt": "40ms", "stop": "30s"}

@@ -88,7 +88,7 @@ def _note(tables: network.Tables) -> str:
 @as_figure(
     title="Comparison over the sweep",
     caption="Each point is the mean of the runs with the same values. The bar reaches from the lowest to the highest "
-    "of them. Delays that differ much have a logarithmic axis.",
+    "of them. Throughput and queueing delay are those of the bottleneck. Delays that differ much have a logarithmic axis.",
     needs=("runs", "metrics"),
     when=lambda tables: sweep.read(tables).frame.height > 1,
     of_runs=True,

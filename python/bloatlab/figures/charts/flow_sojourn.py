@@ -93,7 +93,7 @@ def _waits(values: pl.Series) -> Any:
     scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
     return vl.field(
         "value:Q",
-        axis=options(title="sojourn (ms)", grid=True, format=",.6~g", values=ticks, labelOverlap=False),
+        axis=options(title="sojourn (ms)", grid=True, format=",.6~g", values=ticks, labelOverlap="greedy"),
         scale=scale,
     )
 

@@ -80,9 +80,11 @@ def operating_point(tables: network.Tables, *, width: int) -> Any:
             prepare.sample(part, SAMPLES // len(groups.labels)) for part in series.drop("flow").partition_by("label")
         )
     )
+    # A margin must not reach below zero.
+    room = {"domain": [0, 1.05 * high]} if not log and low < 0.2 * (high - low) else {"zero": False, "padding": 12}
     x = vl.field(
         "x:Q",
-        scale=options(type="log" if log else "linear", reverse=True, zero=False, nice=True, padding=12),
+        scale=options(type="log" if log else "linear", reverse=True, nice=True, **room),
         axis=options(title="sRTT (ms), less is to the right", tickCount=6, grid=True),
     )
     top = prepare.maximum(capacity, joint["y"], dots["y"]) or 1.0
