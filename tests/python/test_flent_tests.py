@@ -138,6 +138,8 @@ def test_a_plain_queue_does_not(capsys):
     assert increase["fifo", "ping_ef"] == pytest.approx(increase["fifo", "ping_bk"], rel=0.1)
     assert increase["fq_codel", "ping"] < 10 < increase["fifo", "ping"]
     assert "with fq_codel (grade A" in finding.ours
+    assert increase["fifo", "ping"] > 100
+    assert re.search(r" \d+ ms longer with fifo", finding.ours)
     assert "longer with fifo (grade " in finding.ours
     assert finding.ours.endswith("Marks make no difference.")
     assert [row[0] for row in finding.rows] == ["fq_codel"] * 4 + ["fifo"] * 4

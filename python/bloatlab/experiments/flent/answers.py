@@ -86,9 +86,7 @@ def _pings(run: Result, names: Sequence[str]) -> dict[str, Loaded]:
 
 def _plain(ping: str, increases: Mapping[str, float]) -> str:
     """The shortest and the longest increase of the ping without a mark."""
-    least, *others = (
-        f"{value:,.1f} ms longer with {label} (grade {grade(value)})" for label, value in increases.items()
-    )
+    least, *others = (f"{_ms(value)} longer with {label} (grade {grade(value)})" for label, value in increases.items())
     most = f" and {others[-1]}" if others else ""
     return f"Under load, the {ping} takes {least}{most}."
 
@@ -100,7 +98,14 @@ def _marks(found: Mapping[str, Mapping[str, Loaded]]) -> str:
     (shortest, first), (longest, last) = apart[label][0], apart[label][-1]
     if longest < max(DIFFERENT * shortest, shortest + LEAST_MS):
         return "Marks make no difference."
-    return f"Marks make the largest difference with {label}: {shortest:,.1f} ms for `{first}`, {longest:,.1f} ms for `{last}`."
+    return (
+        f"Marks make the largest difference with {label}: {_ms(shortest)} for `{first}`, {_ms(longest)} for `{last}`."
+    )
+
+
+def _ms(value: float) -> str:
+    """A delay; from 100 ms on without decimals."""
+    return f"{value:,.{0 if value >= 100 else 1}f} ms"
 
 
 def _label(run: Result, runs: Sequence[Result]) -> str:
