@@ -222,7 +222,7 @@ def test_five_questions_are_answered_from_the_runs(small: Path) -> None:
     assert [row[1] for row in larger.rows] == ["5", "20"]
     assert float(larger.rows[0][5]) < float(larger.rows[1][5])
     assert "at most 0.12 s" in card.ours
-    assert "1000 x 1500 B x 8 / 100000000 bit/s" in card.ours
+    assert "1,000 x 1,500 B x 8 / 100,000,000 bit/s" in card.ours
     assert "a buffer of 2 takes at most 2.422 ms" in symbolic.ours
     assert [row[1:4] for row in helps.rows] == [
         ("20", "fifo", "reno"),
