@@ -209,8 +209,8 @@ impl Starter {
 
     /// The forward delay, which is half of the smallest RTT. Pacing spreads a round's segments over twice that.
     fn longest_train(&self, window: &Window, ack: &Ack) -> Nanos {
-        if window.pacing > 0 {
-            return self.min + ACK_DELAY.min(DELAYED_BYTES * SECOND / window.pacing);
+        if let Some(delay) = (DELAYED_BYTES * SECOND).checked_div(window.pacing) {
+            return self.min + ACK_DELAY.min(delay);
         }
         // Linux's pacing rate in slow start: two windows per RTT.
         (self.min + ACK_DELAY.min(DELAYED_BYTES * ack.srtt / (2 * window.cwnd))) >> 1
