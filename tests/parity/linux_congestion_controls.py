@@ -67,13 +67,6 @@ EXPLANATIONS = {
         "ms for Vegas at 10 ms (Linux 17.8 and 18.2), and 159 to 178 ms for YeAH at 40 ms (Linux 160 and 168). In "
         "three of Linux's four runs of Vegas, a queue dropped a SYN, and that flow started a second later.",
     ),
-    "f": Explanation(
-        lambda r: _is(r, "scalable") and r["base_rtt_ms"] == "10" and flows(r) == 1,
-        frozenset({"retransmissions"}),
-        "One flow and the ping lock into a cycle: in Linux of five reductions in 1.12 s, here of six in 1.36 s. "
-        "Whether the flow loses one or two segments at a reduction depends on where the ping is in the queue at "
-        "that time. In ten seeds, Linux retransmits 323 or 324 segments, and ours 239 in each.",
-    ),
     "g": Explanation(
         lambda r: _is(r, "veno") and r["base_rtt_ms"] == "160" and r["qdisc"] == "pfifo limit 661" and flows(r) == 4,
         ALL,

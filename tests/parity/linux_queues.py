@@ -98,13 +98,6 @@ EXPLANATIONS = {
         "such connection causes most drops of a run. With red, 10 Mbit/s, 20 ms and 16 flows, the two seeds of "
         "Linux drop 713 and 1091 packets. Marks agree.",
     ),
-    "g": Explanation(
-        lambda r: uses(r, "choke") and flows(r) >= 4 and r["rate_mbit"] == "200",
-        frozenset({"drop_rate"}),
-        "Not explained: at 200 Mbit/s and 20 ms, sixteen flows lose 1,660 packets in ten seeds of ours (standard deviation "
-        "68), and 1,266 and 1,301 in Linux's two. With Linux's whole packets, four flows lose 113 in ten seeds of ours (standard "
-        "error 3) and 105 (2) in ten of Linux 7.2.12 in virtual time; before, ours lost 136 (3).",
-    ),
     "h": Explanation(
         lambda r: uses(r, "fq_pie") and r["rate_mbit"] == "50" and r["base_rtt_ms"] == "80" and flows(r) == 4,
         frozenset({"sojourn"}),

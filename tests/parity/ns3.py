@@ -22,7 +22,7 @@ CONGESTION_CONTROLS: dict[str, dict[str, Any]] = {
     "TcpVegas": {"kind": "vegas"},
     "TcpLedbat": {"kind": "ledbat"},
     # As in the papers.
-    "TcpWestwoodPlus": {"kind": "westwood", "reduction": "at_loss"},
+    "TcpWestwoodPlus": {"kind": "westwood", "reduction": "at_loss", "jiffy": "0s"},
     "TcpLp": {"kind": "lp"},
     "TcpDctcp": {"kind": "dctcp"},
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::elsewhere::{Conversion, Linux, LinuxParameter};
-use crate::jiffies::milliseconds;
+use crate::jiffies::jiffies;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
@@ -146,7 +146,7 @@ struct Htcp {
 
 impl Htcp {
     fn measure_rtt(&mut self, rtt: Nanos, open: bool) {
-        let rtt = milliseconds(rtt);
+        let rtt = jiffies(rtt, MILLISECOND);
         if self.min_rtt == 0 || rtt < self.min_rtt {
             self.min_rtt = rtt;
         }

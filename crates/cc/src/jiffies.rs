@@ -1,8 +1,8 @@
 //! Times as Linux's congestion controls count them.
 
-use bloatlab_units::{MICROSECOND, MILLISECOND, Nanos};
+use bloatlab_units::{MICROSECOND, Nanos};
 
-/// A duration in whole microseconds, rounded up to milliseconds: Linux's jiffies at 1000 Hz.
-pub fn milliseconds(time: Nanos) -> u64 {
-    (time / MICROSECOND).div_ceil(MILLISECOND / MICROSECOND)
+/// A duration in whole microseconds, rounded up to jiffies of this length.
+pub fn jiffies(time: Nanos, length: Nanos) -> u64 {
+    (time / MICROSECOND * MICROSECOND).div_ceil(length)
 }

@@ -1,12 +1,12 @@
 //! Westwood+: after a loss the window becomes the bandwidth-delay product measured from the ACKs, and not half of its size.
 
-use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng};
+use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::elsewhere::Linux;
 use crate::growth::{Growth, half};
-use crate::jiffies::milliseconds;
+use crate::jiffies::jiffies;
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
@@ -37,6 +37,8 @@ pub struct Params {
     pub filter: f64,
     /// When the window is set to the measured bandwidth-delay product.
     pub reduction: Reduction,
+    /// Length of a jiffy. Times are whole jiffies, and rates whole bytes per jiffy (Linux with 1000 Hz: 1 ms). 0: both are exact.
+    pub jiffy: Duration,
     /// How slow start ends.
     pub slow_start: SlowStart,
 }
@@ -48,6 +50,7 @@ impl Default for Params {
             min_interval: Duration(50 * MILLISECOND),
             filter: 0.875,
             reduction: Reduction::AfterRecovery,
+            jiffy: Duration(MILLISECOND),
             slow_start: SlowStart::Standard,
         }
     }
@@ -81,7 +84,7 @@ impl Factory for Params {
     }
 }
 
-/// State of one connection. As in Linux, times are whole milliseconds, and rates are whole bytes per millisecond.
+/// State of one connection. Times are jiffies, and rates bytes per jiffy.
 struct Westwood {
     params: Params,
     growth: Growth,
@@ -103,16 +106,29 @@ struct Westwood {
 }
 
 impl Westwood {
+    /// Length of a jiffy, ns.
+    fn jiffy(&self) -> Nanos {
+        self.params.jiffy.0.max(1)
+    }
+
+    fn rounded(&self, rate: f64) -> f64 {
+        if self.params.jiffy.0 > 0 {
+            rate.floor()
+        } else {
+            rate
+        }
+    }
+
     fn sample(&mut self, interval: u64) {
-        let rate = (self.carried / interval) as f64;
+        let rate = self.rounded(self.carried as f64 / interval as f64);
         if self.rate == 0.0 && self.once == 0.0 {
             // As in Linux: the first sample initialises both filters.
             self.once = rate;
             self.rate = rate;
         } else {
             let keep = self.params.filter;
-            self.once = (keep * self.once + (1.0 - keep) * rate).floor();
-            self.rate = (keep * self.rate + (1.0 - keep) * self.once).floor();
+            self.once = self.rounded(keep * self.once + (1.0 - keep) * rate);
+            self.rate = self.rounded(keep * self.rate + (1.0 - keep) * self.once);
         }
     }
 
@@ -137,22 +153,27 @@ impl Westwood {
         if self.min_rtt == NEVER {
             return 2 * mss;
         }
-        (self.rate as u64 * self.min_rtt / mss).max(2) * mss
+        ((self.rate * self.min_rtt as f64) as u64 / mss).max(2) * mss
     }
 }
 
 impl CongestionControl for Westwood {
     fn on_start(&mut self, _: &mut Window, now: Nanos) {
-        self.interval_start = now / MILLISECOND;
+        self.interval_start = now / self.jiffy();
     }
 
     fn observe(&mut self, window: &Window, ack: &Ack) {
         if ack.rtt > 0 {
-            self.rtt = milliseconds(ack.rtt);
+            self.rtt = jiffies(ack.rtt, self.jiffy());
         }
-        let now = ack.now / MILLISECOND;
+        let now = ack.now / self.jiffy();
         let interval = now - self.interval_start;
-        if self.rtt > 0 && interval > self.rtt.max(milliseconds(self.params.min_interval.0)) {
+        if self.rtt > 0
+            && interval
+                > self
+                    .rtt
+                    .max(jiffies(self.params.min_interval.0, self.jiffy()))
+        {
             self.sample(interval);
             self.interval_start = now;
             self.carried = 0;
@@ -199,6 +220,6 @@ impl CongestionControl for Westwood {
 
     fn state(&self) -> Vec<(&'static str, f64)> {
         // Bytes per second.
-        vec![("rate", 1000.0 * self.rate)]
+        vec![("rate", self.rate * SECOND as f64 / self.jiffy() as f64)]
     }
 }
