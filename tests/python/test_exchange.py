@@ -377,7 +377,7 @@ def test_the_verdict_on_a_measurement_is_from_its_ping(tmp_path: Path) -> None:
     first, *others = answers.answer(store)
     assert first.startswith(f"Under load, the mean RTT of the ping is {with_unit(loaded.mean_ms, 'ms')}: ")
     assert "longer than before the load" in first
-    assert "flows carry" in first
+    assert "newreno flow carry" in first
     assert not any("No RTT" in line for line in (first, *others))
     shown = make_report(tmp_path / "imported").read_text(encoding="utf-8")
     assert "No RTT and no sojourn time" not in shown

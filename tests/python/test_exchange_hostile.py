@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import tool_files
@@ -89,6 +89,7 @@ def test_one_altered_value(name: str, data: st.DataObject) -> None:
     read_or_refuse(json.dumps(changed).encode(errors="surrogatepass"), data.draw(st.sampled_from([None, name])))
 
 
+@example(data=b"\x1b", name="lens")
 @given(data=st.binary(max_size=200), name=st.sampled_from([None, *(one.name for one in FORMATS.values() if one.reads)]))
 @LAX
 def test_any_bytes(data: bytes, name: str | None) -> None:
@@ -166,3 +167,12 @@ def test_what_is_no_file_is_refused() -> None:
             formats.read(Path(name))
     with pytest.raises(ParameterError, match="unknown format `qlog`"):
         formats.read(Path("gone"), "qlog")
+
+
+def test_a_mean_rate_that_no_link_has_is_refused(tmp_path: Path) -> None:
+    document = tool_files.SAMPLES["iperf3"]()
+    document["end"]["streams"][0]["receiver"]["bits_per_second"] = 1e160
+    path = tmp_path / "file"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(ParameterError, match="mean_mbps must be from 0"):
+        formats.read(path, "iperf3")

@@ -122,11 +122,10 @@ def _check(measured: Measurement, file: str) -> None:
             f"{file}: must begin between the years 1970 and 9000, not {measured.began:.6g} s after 1970"
         )
     for flow in measured.flows:
-        for one in flow.samples:
-            for name, most in MOST.items():
-                value = getattr(one, name)
-                if value is not None and not 0 <= value <= most:
-                    raise ParameterError(f"{file}: {flow.name}: {name} must be from 0 to {most:g}, not {value:.6g}")
+        of_samples = [(name, getattr(one, name), most) for one in flow.samples for name, most in MOST.items()]
+        for name, value, most in [("mean_mbps", flow.mean_mbps, MOST["mbps"]), *of_samples]:
+            if value is not None and not 0 <= value <= most:
+                raise ParameterError(f"{file}: {flow.name}: {name} must be from 0 to {most:g}, not {value:.6g}")
     for probe in measured.probes:
         for echo in probe.echoes:
             for delay in (echo.rtt_ms, echo.up_ms, echo.down_ms):

@@ -15,6 +15,7 @@ from statistics import median
 from bloatlab.exchange.irtt import first_ping
 from bloatlab.exchange.measurement import Echo, Measurement, Probe
 from bloatlab.exchange.untrusted import Node
+from bloatlab.visible import one_line
 
 COLUMNS = ("timestamp", "rtt", "uplink", "downlink")
 LOST = -1.0
@@ -36,7 +37,7 @@ def read(root: Node) -> Measurement:
     except csv.Error as error:
         raise root.error(f"is not CSV ({error})") from error
     if heads not in (list(COLUMNS), list(COLUMNS[:2])):
-        raise root.error(f"line 1: must be {','.join(COLUMNS)}, not {','.join(heads)[:100]}")
+        raise root.error(f"line 1: must be {','.join(COLUMNS)}, not {one_line(','.join(heads)[:100])}")
     lines = [_numbers(root, line, heads, row) for line, row in enumerate(table, 2)]
     if not lines:
         raise root.error("has no row")
