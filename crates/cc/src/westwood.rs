@@ -168,12 +168,8 @@ impl CongestionControl for Westwood {
         }
         let now = ack.now / self.jiffy();
         let interval = now - self.interval_start;
-        if self.rtt > 0
-            && interval
-                > self
-                    .rtt
-                    .max(jiffies(self.params.min_interval.0, self.jiffy()))
-        {
+        let least = jiffies(self.params.min_interval.0, self.jiffy()).max(self.rtt);
+        if self.rtt > 0 && interval > least {
             self.sample(interval);
             self.interval_start = now;
             self.carried = 0;

@@ -345,7 +345,7 @@ impl Receiver {
         self.duplicate.is_some() || !self.held.is_empty()
     }
 
-    /// Replaces a segment by the separate ACK, but for sequence number and timestamp.
+    /// Writes the separate ACK into a segment, which keeps its sequence number and timestamp.
     #[cold]
     pub(crate) fn stamp_prior(&mut self, segment: &mut Segment) {
         if let Some(prior) = self.prior.take() {

@@ -8,7 +8,7 @@ use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
 use crate::sender::Sender;
 use crate::state::State;
 
-/// Pacing starts after this segment, so that most of an initial window leaves at once (Linux).
+/// Pacing delays only what follows this segment, so the usual initial window leaves at once (Linux).
 const FIRST_PACED: u64 = 10;
 
 /// The kind of segment that [`Sender::poll`] wrote.

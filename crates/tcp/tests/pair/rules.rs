@@ -330,7 +330,7 @@ fn a_paced_sender_is_limited_by_its_window() {
 
 #[test]
 fn pacing_lets_bursts_go_and_keeps_its_rate() {
-    // Twice the window of 100 segments per round trip of 20 ms: 0.1 ms per segment, and 9 of them in 2^-10 s. Pacing starts with the tenth segment.
+    // Twice the window of 100 segments per round trip of 20 ms: 0.1 ms per segment, and 9 of them in 2^-10 s. Only what follows the tenth segment is paced.
     const UNPACED: usize = 9;
     for (gso_max_segs, together) in [(1, 1), (4, 4), (65_535, 9)] {
         let config = TcpConfig {
@@ -354,7 +354,7 @@ fn pacing_lets_bursts_go_and_keeps_its_rate() {
 
 #[test]
 fn bbr_sends_two_segments_at_once_at_low_rates() {
-    // BBR paces its first window at 2/ln 2 windows per round trip, in bursts of two. The first nine segments are not paced.
+    // BBR paces its first window at 2/ln 2 windows per round trip, in bursts of two. Only what follows the tenth segment is paced.
     let config = TcpConfig {
         initial_window: 19,
         ..TcpConfig::default()

@@ -31,9 +31,9 @@ class MmwaveAqm(Experiment):
     question = "Which queue keeps the RTT short on a 60 GHz link whose rate dips, and what throughput does it cost?"
     summary = (
         "Ten CUBIC flows and a ping cross a link with the rate of a 60 GHz link with people in its path. How do a large "
-        "FIFO (`largefifo`, 7.5 MB), a small FIFO (`smallfifo`, 1.875 MB), PIE and FQ-CoDel react to its dips? In the four "
-        "scenarios nobody moves (`sl`), a person crosses the path (`sb`), a person stands in it (`lb`), or the receiver "
-        "walks while people cross (`mobb`). The source changed the rate of a shaper step by step; here the link has a "
+        "FIFO (`largefifo`, 7.5 MB), a small FIFO (`smallfifo`, 1.875 MB), PIE and FQ-CoDel react to its dips? There are "
+        "four scenarios: nobody moves (`sl`), a person crosses the path (`sb`), a person stands in it (`lb`), or the "
+        "receiver walks while people cross (`mobb`). The source changed the rate of a shaper step by step; here the link has a "
         "varying rate."
     )
     source = SOURCE

@@ -79,7 +79,7 @@ def queue(tables: network.Tables, *, width: int) -> Any:
         panels.append(vl.layer(*layers, width=wide, height=HEIGHT))
     if not events.is_empty():
         panels.append(_event_panel(events, end, wide))
-    # Drops have a colour of their own, beside those of the links.
+    # The colour of drops differs from those of the links.
     return themed(vl.vconcat(*panels, spacing=10).resolve("scale", color="independent"))
 
 
