@@ -304,5 +304,5 @@ def write_store(
             writer.submit(failed(PlannedRun(identity(name), experiment, "{}", 1, ENGINE, "0.1.0", {}, {}), reason, 0.0))
         writer.invocation(experiment, command, len(runs))
         if claims:
-            writer.note("claims", [(experiment, identity(claim[0]), *claim[1:], "") for claim in claims])
+            writer.note("claims", [(experiment, identity(claim[0]), *claim[1:], "", "stated") for claim in claims])
     return directory

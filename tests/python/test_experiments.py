@@ -5,7 +5,7 @@ import pytest
 from bloatlab.analysis.claims import published_runs
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import CATALOGUE, get
-from bloatlab.experiments.base import Cases, Claim, judge
+from bloatlab.experiments.claim import Cases, Claim, counted, judge
 from bloatlab.experiments.suite import Suite
 from bloatlab.sweeps import ExperimentSource, plan
 
@@ -112,9 +112,9 @@ def test_bad_parameters_are_refused_by_name(name: str, value: object, why: str) 
 
 
 def test_a_claim_is_held_against_a_metric() -> None:
-    relative = Claim("a", 100.0, "flow_metrics.flow_1.a", "ms", "s", relative=0.01)
-    exact = Claim("a", 0.0, "flow_metrics.flow_1.a", "", "s", absolute=0)
-    shown = Claim("a", 1.0, "flow_metrics.flow_1.a", "", "s")
+    relative = Claim("a", 100.0, "flow_metrics.flow_1.a", "ms", "s", "stated", relative=0.01)
+    exact = Claim("a", 0.0, "flow_metrics.flow_1.a", "", "s", "stated", absolute=0)
+    shown = Claim("a", 1.0, "flow_metrics.flow_1.a", "", "s", "stated")
 
     def metrics(value: float) -> dict[str, object]:
         return {"": {"flow_metrics": {"flow_1": {"a": value}}}}
@@ -133,7 +133,7 @@ def test_a_claim_may_be_a_bound_and_read_several_cases() -> None:
         def gain(cases: Cases) -> float:
             return float(cases["after"]["network_metrics"]["x"] - cases["before"]["network_metrics"]["x"])
 
-        return Claim("gain", 2.0, gain, "ms", "s", bound=bound, absolute=absolute)  # type: ignore[arg-type]
+        return Claim("gain", 2.0, gain, "ms", "s", "derived", bound=bound, absolute=absolute)  # type: ignore[arg-type]
 
     def cases(gain: float) -> dict[str, dict[str, object]]:
         return {"before": {"network_metrics": {"x": 1.0}}, "after": {"network_metrics": {"x": 1.0 + gain}}}
@@ -145,6 +145,15 @@ def test_a_claim_may_be_a_bound_and_read_several_cases() -> None:
     assert judge(claim("at least"), {"before": {}, "after": {}}).measured is None
     assert judge(claim("at least"), {"before": {}, "after": {}}).holds is False
     assert (claim("at least").published_text, claim("at least").tolerance_text) == ("at least 2", "")
+
+
+def test_claims_are_counted_by_what_they_rest_on() -> None:
+    judged = [("re-run", True), ("stated", True), ("stated", False), ("check", True), ("read off", False)]
+    assert counted(judged) == "2 of 4 claims hold: 1 of 2 stated, 0 of 1 read off, 1 of 1 re-run; 1 of 1 check passed"
+    assert counted([("check", False), ("check", True)]) == "1 of 2 checks passed"
+    # Stores of older versions do not know the kinds.
+    assert counted([("", True), ("", False)]) == "1 of 2 claims hold"
+    assert counted([]) == ""
 
 
 def test_claims_need_every_published_case() -> None:

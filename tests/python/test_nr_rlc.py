@@ -16,7 +16,7 @@ from bloatlab import cli
 from bloatlab.analysis.claims import findings_of_store, plan_published, published_runs
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.base import judge
+from bloatlab.experiments.claim import judge
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, load
 from bloatlab.experiments.nr_rlc.claims import CLAIMS, ROWS

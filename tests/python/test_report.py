@@ -141,7 +141,7 @@ def test_the_page_of_one_run(single):
     assert "bloatlab run deep-buffers" in said
     for heading in (
         "Published values and ours",
-        "1 of 2 published values holds",
+        "1 of 2 claims hold: 1 of 2 stated",
         "Parameters",
         "Flows",
         "Links",

@@ -318,7 +318,7 @@ def make_older(directory: Path, version: int) -> None:
     for notes in (directory / "parts").glob("*/notes.parquet"):
         frame = pl.read_parquet(notes)
         rows = [
-            json.dumps(json.loads(row)[:-1]) if table == "invocations" else row
+            json.dumps(json.loads(row)[:-1]) if table in ("invocations", "claims") else row
             for table, row in frame.select("table", "row").iter_rows()
         ]
         frame.with_columns(pl.Series("row", rows)).write_parquet(notes)
@@ -344,6 +344,7 @@ def test_a_store_of_version_5_is_read_as_it_is_and_upgraded_by_a_writer(tmp_path
     with Writer(tmp_path, UNITS) as writer:
         writer.submit(record(1, qlen="80p"))
         writer.invocation("t", "bloatlab run t --sweep qlen=80p", 1)
+        writer.note("claims", [("t", record(1).run_id, "queue", "ms", 1.0, 0.9, 0.0, True, "RFC", "", "")])
     before = contents(tmp_path)
     make_older(tmp_path, 5)
     files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -359,6 +360,7 @@ def test_a_store_of_version_5_is_read_as_it_is_and_upgraded_by_a_writer(tmp_path
     (tmp_path / "results.sqlite").unlink()
     assert rebuild(tmp_path).runs == 1
     assert Store(tmp_path).invocations().equals(commands)
+    assert Store(tmp_path).claims()["kind"].to_list() == [""]
 
 
 def test_a_store_of_version_4_gains_the_engine_and_keeps_its_parts(tmp_path: Path) -> None:

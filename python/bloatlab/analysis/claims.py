@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bloatlab.engines import Engine
-from bloatlab.experiments.base import Experiment, Verdict, plain
+from bloatlab.experiments.base import Experiment, plain
+from bloatlab.experiments.claim import Verdict
 from bloatlab.experiments.finding import Finding
 from bloatlab.store import Store, Writer, canonical
 from bloatlab.sweeps.collector import Summary
@@ -83,6 +84,7 @@ def describe(verdict: Verdict) -> dict[str, Any]:
     """
     described = {
         "name": verdict.claim.name,
+        "kind": verdict.claim.kind,
         "bound": verdict.claim.bound,
         "published": verdict.claim.published,
         "measured": verdict.measured,
@@ -121,6 +123,7 @@ def note_claims(writer: Writer, experiment: Experiment, runs: Sequence[PlannedRu
             verdict.holds,
             "; ".join(part for part in (verdict.claim.source, verdict.claim.note, verdict.why) if part),
             verdict.claim.bound,
+            verdict.claim.kind,
         )
         for verdict in verdicts_on(experiment, published, Store(writer.directory))
     ]

@@ -24,7 +24,8 @@ from bloatlab.cli.tables import Column, FittedTable
 from bloatlab.cli.values import assignments, named, value
 from bloatlab.errors import BloatlabError, ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.base import Experiment, Verdict
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.claim import Verdict, counted
 from bloatlab.loading import NO_PLUGINS
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store
@@ -87,10 +88,12 @@ def _print(
     experiment: Experiment, verdicts: Sequence[Verdict], failed: Sequence[Verdict], store: Store, output: Output
 ) -> None:
     out = console()
-    claims = sum(verdict.holds is not None for verdict in verdicts)
-    unjudged = len(verdicts) - claims
-    said = f"{claims - len(failed)} of {claims} claims hold" + (f", {unjudged} are not judged" if unjudged else "")
-    say(out, f"{said}; source: {experiment.source}")
+    judged = [(verdict.claim.kind, verdict.holds) for verdict in verdicts if verdict.holds is not None]
+    unjudged = len(verdicts) - len(judged)
+    say(out, "; ".join(filter(None, [counted(judged), f"{unjudged} not judged" if unjudged else ""])))
+    say(out, f"source: {experiment.source}")
+    if experiment.fitted:
+        say(out, experiment.fitted)
     if failed:
         names = ", ".join(verdict.claim.name for verdict in failed[:FEW_NAMES])
         more = f" and {len(failed) - FEW_NAMES} more" if len(failed) > FEW_NAMES else ""
@@ -142,6 +145,7 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict], hidden: in
 
     columns = [
         Column("claim" if experiment.cases else "metric", whole=not experiment.cases),
+        Column("kind"),
         Column("published", right=True),
         Column("ours", right=True),
         Column("unit", optional=2),
@@ -161,6 +165,13 @@ def claims_table(experiment: Experiment, verdicts: Sequence[Verdict], hidden: in
         unjudged = "not judged" if verdict.why else ""
         word = {True: Text("yes", "green"), False: Text("NO", "bold red"), None: Text(unjudged)}[verdict.holds]
         table.add(
-            claim.name, claim.published_text, number(measured), claim.unit, difference, claim.tolerance_text, word
+            claim.name,
+            claim.kind,
+            claim.published_text,
+            number(measured),
+            claim.unit,
+            difference,
+            claim.tolerance_text,
+            word,
         )
     return table

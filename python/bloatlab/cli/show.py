@@ -111,6 +111,7 @@ def _described(experiment: Experiment) -> dict[str, Any]:
         "claims": [
             {
                 "name": claim.name,
+                "kind": claim.kind,
                 "published": claim.published,
                 "bound": claim.bound or None,
                 "unit": claim.unit,
@@ -148,6 +149,7 @@ def _print_experiment(experiment: Experiment) -> None:
         claims = FittedTable(
             [
                 Column("claim" if experiment.cases else "metric"),
+                Column("kind"),
                 Column("published", right=True),
                 Column("unit"),
                 Column("tolerance"),
@@ -157,8 +159,10 @@ def _print_experiment(experiment: Experiment) -> None:
         for claim in (*experiment.claims, *experiment.comparison):
             judged = claim.tolerance_text or ("" if claim.bound else "none stated")
             judged += f"{', ' if judged else ''}needs {claim.needs}" if claim.needs else ""
-            claims.add(claim.name, claim.published_text, claim.unit, judged)
+            claims.add(claim.name, claim.kind, claim.published_text, claim.unit, judged)
         claims.print(out)
+        if experiment.fitted:
+            out.print(experiment.fitted)
         out.print()
     if axes := experiment.axes():
         times = f", {experiment.replications} runs per point" if experiment.replications > 1 else ""

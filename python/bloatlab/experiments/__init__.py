@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import Any
 
 from bloatlab.errors import ParameterError
-from bloatlab.experiments.base import Claim, Experiment, Verdict
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.claim import Claim, Verdict
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.suite import Suite
 from bloatlab.registry import Registry

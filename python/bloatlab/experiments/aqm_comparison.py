@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from bloatlab.experiments import answering, criteria, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Runs
-from bloatlab.experiments.base import Experiment, Metrics
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.claim import Metrics
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import SMALLEST, comparable

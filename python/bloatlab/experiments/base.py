@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bloatlab.errors import unknown
+from bloatlab.experiments.claim import Cases, Claim, Metrics, Verdict, judge
 from bloatlab.experiments.criteria import Criterion
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.parameters import Parameter
@@ -19,66 +20,8 @@ if TYPE_CHECKING:
     from bloatlab.experiments.ranking import Observation
     from bloatlab.result import Result
 
-Metrics = Mapping[str, Any]
-"""Metrics of a run in the form of `--json`."""
-Cases = Mapping[str, Metrics]
-"""Metrics of every published run by case; the key `readings` has the result of `Experiment.readings`."""
 FileMaker = Callable[[Path], None]
 """Writes a file to a path."""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A published value and the tolerance for ours."""
-
-    name: str
-    published: float
-    metric: str | Callable[[Cases], float | None]
-    """Path in the published run's result, such as `flow_metrics.flow_1.mean_srtt_l4`; or a function of all cases."""
-    unit: str
-    source: str
-    absolute: float | None = None
-    """Largest difference that holds, in `unit`."""
-    relative: float | None = None
-    """Largest allowed difference as a share of the published value."""
-    note: str = ""
-    bound: Literal["", "at least", "at most"] = ""
-    """Whether the published value is a bound; empty: ours must be within the tolerance."""
-    needs: str = ""
-    """A parameter that must be set for the claim to be judged: it names data of the source that are not shipped."""
-
-    @property
-    def tolerance(self) -> float | None:
-        """Largest allowed difference in `unit`; `None` if the source states none, so that there is no verdict."""
-        if self.relative is not None:
-            return abs(self.published) * self.relative
-        return 0.0 if self.bound and self.absolute is None else self.absolute
-
-    @property
-    def published_text(self) -> str:
-        """The published value, or the bound."""
-        return f"{self.bound} {self.published:g}".lstrip()
-
-    @property
-    def tolerance_text(self) -> str:
-        """The tolerance as text, in the form of the source."""
-        if self.relative is not None:
-            return f"{100 * self.relative:g} %"
-        if self.absolute is None or (self.bound and not self.absolute):
-            return ""
-        return f"{self.absolute:g} {self.unit}".rstrip() if self.absolute else "exact"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A claim compared with a result."""
-
-    claim: Claim
-    measured: float | None
-    holds: bool | None
-    """`None` if it was not judged: the source states no tolerance, or for the reason in `why`."""
-    why: str = ""
-    """Why a claim that has a tolerance was not judged."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +45,8 @@ class Experiment:
     claims: ClassVar[tuple[Claim, ...]] = ()
     comparison: ClassVar[tuple[Claim, ...]] = ()
     """Published values without a tolerance: shown beside ours without a verdict."""
+    fitted: ClassVar[str] = ""
+    """Which inputs were fitted to the published values, so that these do not confirm them; shown beside the verdict."""
     reproduce_params: ClassVar[Mapping[str, Any]] = {}
     """Parameters of the published run that differ from the defaults."""
     cases: ClassVar[Sequence[str]] = ()
@@ -248,35 +193,6 @@ class Experiment:
     def files(self, run: Result) -> Mapping[str, FileMaker]:
         """Files that a run writes in the form of its source: a writer for each name."""
         return {}
-
-
-def judge(claim: Claim, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> Verdict:
-    """Compares a claim with the metrics of the published runs."""
-    measured = _measured(claim, metrics)
-    if claim.tolerance is None:
-        return Verdict(claim, measured, None)
-    if claim.needs and (parameters or {}).get(claim.needs) is None:
-        return Verdict(claim, measured, None, f"not judged: needs the data of the source (--set {claim.needs}=...)")
-    if measured is None:
-        return Verdict(claim, None, False)
-    # The tolerance allows for the rounding of a double.
-    allowed = claim.tolerance + 1e-9 * max(1.0, abs(claim.published))
-    above = measured - claim.published
-    low, high = claim.bound != "at most", claim.bound != "at least"
-    return Verdict(claim, measured, not (low and above < -allowed) and not (high and above > allowed))
-
-
-def _measured(claim: Claim, metrics: Cases) -> float | None:
-    if callable(claim.metric):
-        try:
-            return claim.metric(metrics)
-        # A run without packets has no such metrics, or the value 0.
-        except (KeyError, ZeroDivisionError):
-            return None
-    at: Any = next(iter(metrics.values()))
-    for key in claim.metric.split("."):
-        at = at.get(key) if isinstance(at, Mapping) else None
-    return None if at is None else float(at)
 
 
 def plain(value: Any) -> Any:

@@ -107,6 +107,7 @@ def experiment_view(
         lab_note=lab.note,
         parameters=model.parameters(own["parameters"], swept, known),
         claims=model.claims(claims, known.source if known else ""),
+        fitted=known.fitted if known else "",
         ranking=ranked_view.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
         points=points_table(swept, columns),

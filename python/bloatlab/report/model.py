@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from bloatlab.experiments import phrases
+from bloatlab.experiments.claim import counted
 from bloatlab.experiments.headings import headings
 from bloatlab.report import metric_tables, text, verdict
 from bloatlab.report.metric_tables import Cell, MetricTable, unit_of
@@ -88,6 +89,7 @@ class ClaimRow:
     """A published value beside ours."""
 
     name: str
+    kind: str
     unit: str
     published: str
     measured: str
@@ -129,6 +131,8 @@ class ExperimentView:
     """How runs without a link are opened in the lab, or why the lab cannot open them."""
     parameters: PlainTable
     claims: list[ClaimRow]
+    fitted: str
+    """Which inputs were fitted to the published values; empty: none."""
     ranking: RankingView | None
     remarks: list[FindingView]
     points: PlainTable | None
@@ -155,11 +159,9 @@ class ExperimentView:
 
     @property
     def claims_sentence(self) -> str:
-        """How many of the published values hold. Empty if none was judged."""
-        judged = [claim.holds for claim in self.claims if claim.holds is not None]
-        if not judged:
-            return ""
-        return f"{sum(judged)} of {text.plural(len(judged), 'published value')} hold{'s' if sum(judged) == 1 else ''}."
+        """How many claims hold, by what they rest on. Empty if none was judged."""
+        said = counted((claim.kind, claim.holds) for claim in self.claims if claim.holds is not None)
+        return f"{said}." if said else ""
 
 
 def findings(found: Sequence[Finding]) -> list[FindingView]:
@@ -256,8 +258,8 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
             allowed = f"{tolerance:.3g}" if tolerance else "none"
         found.append(
             ClaimRow(
-                row["name"], row["unit"], f"{bound} {published:,.10g}".lstrip(), text.number(measured), difference, allowed,
-                None if row["holds"] is None else bool(row["holds"]), row["source"],
+                row["name"], row["kind"], row["unit"], f"{bound} {published:,.10g}".lstrip(), text.number(measured), difference,
+                allowed, None if row["holds"] is None else bool(row["holds"]), row["source"],
                 row["source"].removeprefix(source).lstrip(";: "),
             )
         )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bloatlab.store.database import Database
 from bloatlab.store.points import Points
@@ -11,7 +12,7 @@ from bloatlab.store.records import PARAMETERS, Note, RunRecord
 from bloatlab.store.tables import CLAIMS, INVOCATIONS, PARTS, RUNS, UNITS, Table, completed
 
 NOTED = {table.name: table for table in (CLAIMS, UNITS)}
-"""Small tables whose rows are written unchanged."""
+"""Small tables whose rows are written as they are."""
 
 
 def index(
@@ -48,8 +49,13 @@ def take(database: Database, points: Points, note: Note) -> None:
             point = points.besides(int(row[2] or 0), json.loads(str(text)))
             database.put(RUNS, [(*row[:2], point, *row[3:])])
     elif note.table == INVOCATIONS.name:
-        # A part of an older store has fewer columns.
-        written = Table(INVOCATIONS.name, dict(list(INVOCATIONS.columns.items())[: len(note.row) + 1]), INVOCATIONS.key)
+        written = _as_written(INVOCATIONS, len(note.row) + 1)
         database.put(INVOCATIONS, [completed(written, (database.count(INVOCATIONS) + 1, *note.row))])
     else:
-        database.put(NOTED[note.table], [note.row])
+        table = NOTED[note.table]
+        database.put(table, [completed(_as_written(table, len(note.row)), note.row)])
+
+
+def _as_written(table: Table, columns: int) -> Table:
+    """A table with as many columns as a part has, which are fewer in a part of an older store."""
+    return replace(table, columns=dict(list(table.columns.items())[:columns]))

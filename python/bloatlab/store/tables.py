@@ -74,7 +74,7 @@ CLAIMS = Table(
     "claims",
     {
         "experiment": str, "run_id": str, "name": str, "unit": str, "published": float, "measured": float,
-        "tolerance": float, "holds": int, "source": str, "bound": str,
+        "tolerance": float, "holds": int, "source": str, "bound": str, "kind": str,
     },
     ("experiment", "run_id", "name"),
     frozenset({"measured", "tolerance", "holds"}),
@@ -89,13 +89,14 @@ SEALS = Table("seals", {"name": str, "rows": int, "total": int}, ("name",))
 """The number of rows of every other table and the sum of their seals, so that a missing row is detected."""
 
 CONTENT = {table.name: table for table in (RUNS, POINTS, UNITS, CLAIMS, INVOCATIONS, PARTS)}
-VERSION = 6
+VERSION = 7
 """Version of the store."""
 READABLE = 5
 """The oldest version that is read without an upgrade."""
 ADDED: Mapping[int, tuple[str, Mapping[str, Value]]] = {
     5: (RUNS.name, {"engine": DEFAULT, "repetition": 0}),
     6: (INVOCATIONS.name, {"axes": "{}"}),
+    7: (CLAIMS.name, {"kind": ""}),
 }
 """The columns that a version added to a table, with their values in rows of older stores."""
 RUNS_BY_PART = "CREATE INDEX runs_by_part ON runs (part)"

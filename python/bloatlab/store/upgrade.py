@@ -146,7 +146,8 @@ def _notes(old: sqlite3.Connection, version: int) -> list[Note]:
         "units": "SELECT scope, metric, unit FROM units"
         if version > 2
         else "SELECT scope, metric, max(unit) FROM metrics GROUP BY scope, metric",
-        "claims": f"SELECT experiment, run_id, name, unit, published, measured, tolerance, holds, source, {bound} FROM claims",
+        "claims": f"SELECT experiment, run_id, name, unit, published, measured, tolerance, holds, source, "
+        f"{bound}, '' FROM claims",
         "invocations": "SELECT created, experiment, command, runs, '{}' FROM invocations ORDER BY id",
     }
     return [Note(table, tuple(row)) for table, query in queries.items() for row in old.execute(query)]

@@ -19,7 +19,8 @@ from bloatlab.sweeps.conditions import Condition
 from bloatlab.sweeps.grid import Grid
 
 if TYPE_CHECKING:
-    from bloatlab.experiments.base import FileMaker, Metrics
+    from bloatlab.experiments.base import FileMaker
+    from bloatlab.experiments.claim import Metrics
     from bloatlab.result import Result
 
 FilesOf = Callable[["Result"], Mapping[str, "FileMaker"]]

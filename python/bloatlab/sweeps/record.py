@@ -11,7 +11,7 @@ from bloatlab.sweeps.plan import PlannedRun
 
 if TYPE_CHECKING:
     from bloatlab.engines import ArrowTable
-    from bloatlab.experiments.base import Metrics
+    from bloatlab.experiments.claim import Metrics
 
 METRIC_TABLES = frozenset({"flow_metrics", "link_metrics", "network_metrics", "probe_metrics"})
 """Tables that repeat the metrics."""

@@ -15,7 +15,8 @@ from bloatlab.experiments.aqm_survey.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.aqm_survey.findings import findings
 from bloatlab.experiments.aqm_survey.measures import HEADINGS, LINK, MEASURES, measure
 from bloatlab.experiments.aqm_survey.setup import EQUAL, FAIR, FIX, PUBLISHED, QUEUES, SOURCE
-from bloatlab.experiments.base import Cases, Claim, Experiment, Metrics, PublishedRun
+from bloatlab.experiments.base import Experiment, PublishedRun
+from bloatlab.experiments.claim import Cases, Claim, Metrics
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.parameters import Parameter
 

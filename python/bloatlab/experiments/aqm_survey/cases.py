@@ -10,7 +10,8 @@ from typing import Any
 
 from bloatlab.experiments.aqm_survey.measures import measure
 from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, PUBLISHED, QUEUES, mbps
-from bloatlab.experiments.base import Cases, Metrics, PublishedRun
+from bloatlab.experiments.base import PublishedRun
+from bloatlab.experiments.claim import Cases, Metrics
 
 SEED = 42
 REPLICATIONS = 10

@@ -10,7 +10,7 @@ from bloatlab.experiments.aqm_survey.measures import MEASURES, TITLES
 from bloatlab.experiments.aqm_survey.published import RANKS, RERUN, SLIDE_15
 from bloatlab.experiments.aqm_survey.scores import CRITERIA, Score, scores
 from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
-from bloatlab.experiments.base import Cases, Claim
+from bloatlab.experiments.claim import Cases, Claim
 
 S15, AGAIN = "slide 15", "ns-2 run again"
 TRENDS, SCORES = "slides 7 to 14 and 16 to 19", "score table"
@@ -117,12 +117,15 @@ def _slide_15() -> list[Claim]:
                     read,
                     unit,
                     S15,
+                    "stated",
                     absolute,
                     relative,
                     note=_why(queue, name),
                 )
             )
-    fifo = Claim("DropTail: QLEN, 260 to 330", 295, at(Point("fifo"), "qlen"), "packets", f"{S15}: 305.16", absolute=35)
+    fifo = Claim(
+        "DropTail: QLEN, 260 to 330", 295, at(Point("fifo"), "qlen"), "packets", f"{S15}: 305.16", "stated", absolute=35
+    )
     return [fifo, *found]
 
 
@@ -136,13 +139,13 @@ def _trends() -> list[Claim]:
         found.append(
             Claim(
                 f"{called}, DropTail: QLEN grows with BUF (Spearman)", CRITICAL[len(AXES["buf"])],
-                trend(Point("fifo", ccp), "buf", "qlen"), "", TRENDS, bound="at least",
+                trend(Point("fifo", ccp), "buf", "qlen"), "", TRENDS, "stated", bound="at least",
             )
         )  # fmt: skip
         found += [
             Claim(
                 f"{called}, {QUEUES[queue]}: DROP falls with CAP (Spearman)", -CRITICAL[len(AXES["cap"])],
-                trend(Point(queue, ccp), "cap", "drop"), "", TRENDS, bound="at most",
+                trend(Point(queue, ccp), "cap", "drop"), "", TRENDS, "stated", bound="at most",
             )
             for queue in QUEUES
         ]  # fmt: skip
@@ -150,15 +153,17 @@ def _trends() -> list[Claim]:
         Claim(
             f"{QUEUES[queue]}: QLEN with BUF 400 over that with BUF 100", 1,
             ratio(Point(queue), Point(queue, buf=100), "qlen"),
-            "", f"{TRENDS}: AQM eliminates the impact of BUF", relative=0.1,
+            "", f"{TRENDS}: AQM eliminates the impact of BUF", "stated", relative=0.1,
         )
         for queue in AQMS
     ]  # fmt: skip
     same = f"{TRENDS}: AQM puts Reno and LEDBAT into the same priority"
-    found.append(Claim("DropTail: TCP%, about 98", 98, at(Point("fifo"), "tcp_share"), "points", same, absolute=1))
+    found.append(
+        Claim("DropTail: TCP%, about 98", 98, at(Point("fifo"), "tcp_share"), "points", same, "stated", absolute=1)
+    )
     found += [
         Claim(
-            f"{QUEUES[queue]}: TCP%, 52 to 64", 58, at(Point(queue), "tcp_share"), "points", same, absolute=6,
+            f"{QUEUES[queue]}: TCP%, 52 to 64", 58, at(Point(queue), "tcp_share"), "points", same, "stated", absolute=6,
             note=_why(queue, SAME),
         )
         for queue in AQMS
@@ -169,20 +174,26 @@ def _trends() -> list[Claim]:
     }
     found += [
         Claim(
-            f"TCP% of CoDel above CHOKe's, {where}", 0, above(*points, "tcp_share"), "points", TRENDS, bound="at least"
+            f"TCP% of CoDel above CHOKe's, {where}",
+            0,
+            above(*points, "tcp_share"),
+            "points",
+            TRENDS,
+            "stated",
+            bound="at least",
         )
         for where, points in lines.items()
     ]
     found += [
         Claim(
-            f"SFQ: {TITLES[name]} within a class", 99, at(Point("sfq"), name), "points", TRENDS, bound="at least",
+            f"SFQ: {TITLES[name]} within a class", 99, at(Point("sfq"), name), "points", TRENDS, "stated", bound="at least",
         )
         for name in ("fair_tcp", "fair_ccp")
     ]  # fmt: skip
     found += [
         Claim(
             f"{QUEUES[queue]}: TCP% with TCP-LP above that with LEDBAT", 0,
-            above([Point(queue, "lp")], [Point(queue)], "tcp_share"), "points", TRENDS, bound="at least",
+            above([Point(queue, "lp")], [Point(queue)], "tcp_share"), "points", TRENDS, "stated", bound="at least",
             note=_why(queue, "lp"),
         )
         for queue in QUEUES
@@ -194,7 +205,7 @@ def _places() -> list[Claim]:
     return [
         Claim(
             f"{QUEUES[queue]}: rank by {criterion}", RANKS[queue][place],
-            place_of(queue, place), "", SCORES, absolute=0,
+            place_of(queue, place), "", SCORES, "stated", absolute=0,
             note=_why("", criterion),
         )
         for place, criterion in enumerate(CRITERIA) for queue in AQMS
@@ -204,17 +215,17 @@ def _places() -> list[Claim]:
 def _compared() -> list[Claim]:
     judged = {(queue, name) for name, queues in TOLERANCES.items() for queue in queues} | {("fifo", "qlen")}
     rest = [
-        Claim(f"{QUEUES[queue]}: {TITLES[name]}", value, at(Point(queue), name), UNITS[name], S15)
+        Claim(f"{QUEUES[queue]}: {TITLES[name]}", value, at(Point(queue), name), UNITS[name], S15, "stated")
         for queue, row in SLIDE_15.items() for name, value in row.items() if (queue, name) not in judged
     ]  # fmt: skip
     total = [
         Claim(
-            f"{QUEUES[queue]}: score", sum(ranks), total_of(queue), "", SCORES,
+            f"{QUEUES[queue]}: score", sum(ranks), total_of(queue), "", SCORES, "stated",
         )
         for queue, ranks in RANKS.items()
     ]  # fmt: skip
     again = [
-        Claim(f"{QUEUES[queue]}: {TITLES[name]} ({AGAIN})", value, at(Point(queue), name), UNITS[name], AGAIN)
+        Claim(f"{QUEUES[queue]}: {TITLES[name]} ({AGAIN})", value, at(Point(queue), name), UNITS[name], AGAIN, "re-run")
         for queue, row in RERUN.items() for name, value in row.items()
     ]  # fmt: skip
     return [*total, *rest, *again]

@@ -7,7 +7,7 @@ import math
 from bloatlab.experiments.aqm_survey.cases import BUFS, EXACT, FAIR_QUEUES, Point, along, mean, samples
 from bloatlab.experiments.aqm_survey.published import RERUN, SFQ_DROP_RATIO, SLIDE_15
 from bloatlab.experiments.aqm_survey.setup import EQUAL, QUEUES
-from bloatlab.experiments.base import Cases
+from bloatlab.experiments.claim import Cases
 from bloatlab.experiments.finding import Finding
 
 PACKETS = 20_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bloatlab.experiments.aqm_survey.setup import CCP, TCP
-from bloatlab.experiments.base import Metrics
+from bloatlab.experiments.claim import Metrics
 
 LINK = "bottleneck"
 MEASURES: Mapping[str, str] = {

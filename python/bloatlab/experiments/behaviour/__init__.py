@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments import phrases
 from bloatlab.experiments.answering import Runs
-from bloatlab.experiments.base import Claim, Experiment
+from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.behaviour import response, sharing, standing
+from bloatlab.experiments.claim import Claim
 from bloatlab.experiments.parameters import Parameter
 
 CASES = {**response.CASES, **sharing.CASES, **standing.CASES}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from bloatlab.experiments.base import Cases
+from bloatlab.experiments.claim import Cases
 
 Document = dict[str, Any]
 """A scenario without its name."""

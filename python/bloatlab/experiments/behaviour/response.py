@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bloatlab.experiments.base import Cases, Claim
 from bloatlab.experiments.behaviour.parts import MSS, Document, Value, bottleneck, fifo, flow, mean, share
+from bloatlab.experiments.claim import Cases, Claim
 
 WITHIN = 0.1
 """Tolerance of a tenth; the sources state none. Delayed ACKs would reduce Reno's window to 0.71."""
@@ -113,7 +113,7 @@ def _mathis(loss: float, **said: Any) -> Claim:
     return Claim(
         f"reno, random losses {loss:g}: goodput", round(math.sqrt(1.5 / loss), 2),
         _rate(_reno(loss), "mean_throughput_l4", RENO_RTT), "segments/RTT",
-        f"{MATHIS}, eq. 3: sqrt(3/2) / sqrt(p)", **said,
+        f"{MATHIS}, eq. 3: sqrt(3/2) / sqrt(p)", "derived", **said,
     )  # fmt: skip
 
 
@@ -123,7 +123,7 @@ CLAIMS: tuple[Claim, ...] = (
         Claim(
             f"reno, random losses {loss:g}: goodput, C = 1.31", round(1.31 / math.sqrt(loss), 2),
             _rate(_reno(loss), "mean_throughput_l4", RENO_RTT), "segments/RTT",
-            f"{MATHIS}, table 1: 1.31 / sqrt(p) where losses are random", relative=WITHIN,
+            f"{MATHIS}, table 1: 1.31 / sqrt(p) where losses are random", "derived", relative=WITHIN,
             note=RECOVERY if loss >= 1e-2 else "",
         )
         for loss in RENO_LOSSES
@@ -132,7 +132,7 @@ CLAIMS: tuple[Claim, ...] = (
         Claim(
             f"reno, random losses {loss:g}: sending rate", round(padhye(loss, RENO_RTT, RENO_RTT + MIN_RTO), 2),
             _rate(_reno(loss), "mean_sending_rate_l4", RENO_RTT), "segments/RTT",
-            f"{PADHYE}, timeout of RTT + {MIN_RTO:g} s", relative=WITHIN,
+            f"{PADHYE}, timeout of RTT + {MIN_RTO:g} s", "derived", relative=WITHIN,
             note="with SACK, the timeouts of the model hardly ever occur" if loss >= 1e-2 else "",
         )
         for loss in RENO_LOSSES
@@ -140,14 +140,14 @@ CLAIMS: tuple[Claim, ...] = (
     *(
         Claim(
             f"{_evenly('reno', *at)}: window", reno, flow(_evenly("reno", *at), "mean_cwnd_l4"), "segments",
-            f"{TABLE}, Reno", relative=WITHIN, note=RECOVERY if at[1] == 1e-2 else "",
+            f"{TABLE}, Reno", "stated", relative=WITHIN, note=RECOVERY if at[1] == 1e-2 else "",
         )
         for at, (reno, *_) in WINDOWS.items()
     ),
     *(
         Claim(
             f"{_evenly(_cubic(c), *at)}: window", window, flow(_evenly(_cubic(c), *at), "mean_cwnd_l4"), "segments",
-            f"{TABLE}, C = {c:g}", relative=WITHIN, note=FAST if window > at_reno else "",
+            f"{TABLE}, C = {c:g}", "stated", relative=WITHIN, note=FAST if window > at_reno else "",
         )
         for at, (at_reno, *windows) in WINDOWS.items()
         for c, window in zip(C, windows, strict=True)
@@ -156,7 +156,7 @@ CLAIMS: tuple[Claim, ...] = (
         Claim(
             f"{_evenly('cubic', *at)}: window over reno's", round(windows[C.index(DEFAULT_C)] / reno, 2),
             _ratio(flow(_evenly("cubic", *at), "mean_cwnd_l4"), flow(_evenly("reno", *at), "mean_cwnd_l4")),
-            "", f"{TABLE}: 1 in the Reno-friendly region", relative=WITHIN,
+            "", f"{TABLE}: 1 in the Reno-friendly region", "stated", relative=WITHIN,
             note=FAST if windows[C.index(DEFAULT_C)] > reno else "",
         )
         for at, (reno, *windows) in WINDOWS.items()
@@ -166,6 +166,6 @@ CLAIMS: tuple[Claim, ...] = (
 COMPARISON: tuple[Claim, ...] = (
     Claim(
         "cubic beside reno, 20 ms: share of cubic", 0.5, share("cubic beside reno", "cubic"), "",
-        f"{TABLE}: as Reno where windows are small", note="the RFC gives no number for flows that share a queue",
+        f"{TABLE}: as Reno where windows are small", "stated", note="the RFC gives no number for flows that share a queue",
     ),
 )  # fmt: skip

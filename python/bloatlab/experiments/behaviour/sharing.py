@@ -6,8 +6,8 @@ import itertools
 import statistics
 from typing import Any
 
-from bloatlab.experiments.base import Cases, Claim
 from bloatlab.experiments.behaviour.parts import Document, Value, bottleneck, fifo, flow, link, packets, share, total
+from bloatlab.experiments.claim import Cases, Claim
 
 BBR_RATE, BBR_RTT = 50.0, 0.04
 BDP = packets(BBR_RATE, BBR_RTT)
@@ -116,47 +116,47 @@ def _windows(flows: int) -> float:
 CLAIMS: tuple[Claim, ...] = (
     Claim(
         "bbr alone, 8 BDP of buffer: window", _windows(1), _in_bdp(_bbr(1), "mean_cwnd_l4"), "BDP",
-        f"{DRAFT}: cwnd_gain 2 and three bursts", relative=0.05,
+        f"{DRAFT}: cwnd_gain 2 and three bursts", "derived", relative=0.05,
         note="tolerance: the allowance for ACK aggregation, and rate samples that are a packet too high",
     ),
     *(
         Claim(
             f"bbr x {count}, 8 BDP of buffer: in flight", 2.25, _in_bdp(_bbr(count), "mean_in_flight_l4"), "BDP",
-            HOCK, absolute=0.25,
+            HOCK, "stated", absolute=0.25,
         )
         for count in (4, 6)
     ),
     Claim(
         "bbr x 2, 8 BDP of buffer: in flight", _windows(2), _in_bdp(_bbr(2), "mean_in_flight_l4"), "BDP",
-        f"{DRAFT}: cwnd_gain 2 and three bursts", relative=0.05, note="tolerance as for the window",
+        f"{DRAFT}: cwnd_gain 2 and three bursts", "derived", relative=0.05, note="tolerance as for the window",
     ),
     Claim(
         "bbr beside cubic, 0.5 BDP of buffer: share", 0.9, share(_beside(0.5), "bbr"), "",
-        f"{WARE}, and Hock 2017 (from memory): nearly all where the buffer is shallow", bound="at least",
+        f"{WARE}, and Hock 2017 (from memory): nearly all where the buffer is shallow", "stated", bound="at least",
     ),
     Claim(
         "bbr beside cubic: largest rise of the share where the buffer doubles (0.5 to 8 BDP)", 0, _largest_rise, "",
-        f"{WARE} (from memory): the share falls as the buffer grows", bound="at most",
+        f"{WARE} (from memory): the share falls as the buffer grows", "stated", bound="at most",
     ),
     Claim(
         "bbr beside cubic, 2 to 8 BDP: median error of the model of the share", 0.05, _model_error, "",
-        f"{WARE}: (1/2 + 1/(2X) + 4N/q)(1 - pauses), with a median error of 5 % (from memory)", bound="at most",
+        f"{WARE}: (1/2 + 1/(2X) + 4N/q)(1 - pauses), with a median error of 5 % (from memory)", "stated", bound="at most",
         note="BBR gets 0.1 to 0.2 less than in the model. The cause is unknown. It is neither the length of its pauses "
         "(1 ms: at most 0.03 more) nor the depth of CUBIC's reductions (to 0.95 instead of 0.7: 0.13 less at 2 BDP, "
         "0.03 more at 4 and 8)",
     ),
     Claim(
         "ledbat alone: queueing delay", TARGET, link(_alone("ledbat"), "mean_sojourn"), "ms", f"{RFC} section 2.5: TARGET",
-        relative=0.02, note="tolerance: three packets",
+        "stated", relative=0.02, note="tolerance: three packets",
     ),
     Claim(
         "ledbat alone: utilization", 0.99, link(_alone("ledbat"), "utilization"), "", f"{RFC} section 2.1: uses the capacity",
-        bound="at least",
+        "stated", bound="at least",
     ),
     *(
         Claim(
             f"{_joined(*pair)}: share of {cca}", 0.05, share(_joined(*pair), role), "",
-            f"{source}: yields to flows that queue more", bound="at most",
+            f"{source}: yields to flows that queue more", "stated", bound="at most",
             note="we chose the bound: a tenth of an even share" + (f"; {late}" if late and role == "second" else ""),
         )
         for cca, source, late in (("ledbat", f"{RFC} section 2.1", STANDING), ("ledbat++", PP, ""))
@@ -165,30 +165,31 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "ledbat, then ledbat: share of the latecomer", 0.9, share(_joined("ledbat", "ledbat"), "second"), "",
-        f"{QUEST}: it takes over all resources", bound="at least",
+        f"{QUEST}: it takes over all resources", "stated", bound="at least",
     ),
     Claim(
         "ledbat, then ledbat: queueing delay", 2 * TARGET, link(_joined("ledbat", "ledbat"), "mean_sojourn"), "ms",
-        f"{QUEST}: the base delay of the latecomer includes the target of the first flow", relative=0.1,
+        f"{QUEST}: the base delay of the latecomer includes the target of the first flow", "stated", relative=0.1,
         note="tolerance: it approaches its target from below, as a proportional controller does",
     ),
     Claim(
         "ledbat++, then ledbat++: share of the latecomer", 0.5, share(_joined("ledbat++", "ledbat++"), "second"), "",
-        f"{PP}; An experimental evaluation of LEDBAT++, Computer Networks 212, 2022: no latecomer advantage", relative=0.1,
+        f"{PP}; An experimental evaluation of LEDBAT++, Computer Networks 212, 2022: no latecomer advantage",
+        "stated", relative=0.1,
     ),
     Claim(
         "ledbat++ alone: smoothed RTT", 1000 * RTT + TARGET_PP, flow(_alone("ledbat++"), "p50_rtt_l4"), "ms",
-        f"{PP} section 4.2: TARGET 60 ms", relative=0.02,
+        f"{PP} section 4.2: TARGET 60 ms", "stated", relative=0.02,
     ),
     Claim(
         "ledbat++ alone: utilization", 0.9, link(_alone("ledbat++"), "utilization"), "",
-        f"{PP} section 4.4: pauses cost a tenth at most", bound="at least",
+        f"{PP} section 4.4: pauses cost a tenth at most", "stated", bound="at least",
     ),
 )  # fmt: skip
 COMPARISON: tuple[Claim, ...] = tuple(
     Claim(
         f"bbr beside cubic, {depth:g} BDP of buffer: share", round(ware(depth), 3), share(_beside(depth), "bbr"), "",
-        f"{WARE}: the model (from memory)", note="judged only by the median error",
+        f"{WARE}: the model (from memory)", "derived", note="judged only by the median error",
     )
     for depth in MODELLED
 )  # fmt: skip

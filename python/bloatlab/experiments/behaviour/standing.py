@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bloatlab.experiments.base import Claim
 from bloatlab.experiments.behaviour.parts import Document, bottleneck, link, packets
+from bloatlab.experiments.claim import Claim
 
 DC_RATE, DC_RTT, THRESHOLD = 1000.0, 100e-6, 20
 """Alizadeh 2010: 20 packets at 1 Gbit/s."""
@@ -87,7 +87,7 @@ CLAIMS: tuple[Claim, ...] = (
     *(
         Claim(
             f"dctcp x {count}, threshold {THRESHOLD}: mean queue", round(dctcp_mean(count), 2),
-            link(_dctcp(count), "mean_queue_length"), "packets", f"{ALIZADEH}: K + N - A/2", relative=0.1,
+            link(_dctcp(count), "mean_queue_length"), "packets", f"{ALIZADEH}: K + N - A/2", "derived", relative=0.1,
             note="the paper states no tolerance; we chose two packets of twenty",
         )
         for count in (1, 2, 4)
@@ -95,7 +95,7 @@ CLAIMS: tuple[Claim, ...] = (
     *(
         Claim(
             f"dctcp x {count}, threshold {THRESHOLD}: longest queue", THRESHOLD + count,
-            link(_dctcp(count), "max_queue_length"), "packets", f"{ALIZADEH}: K + N", absolute=1,
+            link(_dctcp(count), "max_queue_length"), "packets", f"{ALIZADEH}: K + N", "derived", absolute=1,
             note="tolerance: the packet being sent is outside the queue here",
         )
         for count in (1, 2, 4)
@@ -106,16 +106,16 @@ CLAIMS: tuple[Claim, ...] = (
         for claim in (
             Claim(
                 f"{_prague(mbps, rtt, count)}: mean queueing delay", 1, link(_prague(mbps, rtt, count), "mean_sojourn"),
-                "ms", f"{L4S}: 1 ms on average, which is the step", bound="at most",
+                "ms", f"{L4S}: 1 ms on average, which is the step", "stated", bound="at most",
             ),
             Claim(
                 f"{_prague(mbps, rtt, count)}: mean queueing delay stays near the step", 0.5,
-                link(_prague(mbps, rtt, count), "mean_sojourn"), "ms", f"{ALIZADEH}: K + N - A/2, here 0.7 ms or more",
+                link(_prague(mbps, rtt, count), "mean_sojourn"), "ms", f"{ALIZADEH}: K + N - A/2, here 0.7 ms or more", "derived",
                 bound="at least", note="the bound is half of the step",
             ),
             Claim(
                 f"{_prague(mbps, rtt, count)}: 99th percentile", 2, link(_prague(mbps, rtt, count), "p99_sojourn"),
-                "ms", f"{L4S}: below 2 ms", bound="at most",
+                "ms", f"{L4S}: below 2 ms", "stated", bound="at most",
             ),
         )
     ),
@@ -125,11 +125,11 @@ CLAIMS: tuple[Claim, ...] = (
         for claim in (
             Claim(
                 f"{case}: standing queue", alpha, link(case, "mean_queue_length"), "packets", f"{BRAKMO}; {which}",
-                bound="at least",
+                "stated", bound="at least",
             ),
             Claim(
                 f"{case}: standing queue, upper bound", beta, link(case, "mean_queue_length"), "packets",
-                f"{BRAKMO}; {which}", bound="at most", absolute=1,
+                f"{BRAKMO}; {which}", "stated", bound="at most", absolute=1,
                 note="tolerance: Linux computes the backlog in whole segments",
             ),
         )
@@ -137,7 +137,7 @@ CLAIMS: tuple[Claim, ...] = (
     *(
         Claim(
             f"{_copa(count, mbps)}: mean queue", 1.25 / DELTA * count, link(_copa(count, mbps), "mean_queue_length"),
-            "packets", ARUN, relative=0.1,
+            "packets", ARUN, "stated", relative=0.1,
             note="the paper states no tolerance; we chose a tenth" + TURNED.get((mbps, count), ""),
         )
         for mbps in COPA_RATES for count in COPA_FLOWS

@@ -9,7 +9,8 @@ from bloatlab import units
 from bloatlab.experiments import criteria, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import WAIT, Quantity, Runs, every, weighed
-from bloatlab.experiments.base import Experiment, Metrics
+from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.claim import Metrics
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.flent.answers import answers
 from bloatlab.experiments.parameters import Parameter

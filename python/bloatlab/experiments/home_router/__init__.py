@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bloatlab.experiments import answering, criteria, naming, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
-from bloatlab.experiments.base import Claim, Experiment, FileMaker, PublishedRun
+from bloatlab.experiments.base import Experiment, FileMaker, PublishedRun
+from bloatlab.experiments.claim import Claim
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.home_router import files, readings
 from bloatlab.experiments.home_router.answers import answers

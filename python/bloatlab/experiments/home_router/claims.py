@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import fmean
 
-from bloatlab.experiments.base import Cases, Claim
+from bloatlab.experiments.claim import Cases, Claim
 from bloatlab.experiments.home_router.cases import CROSSING, SEEDS, SIZES, published
 from bloatlab.experiments.home_router.readings import apart
 from bloatlab.experiments.home_router.setup import PRESETS
@@ -49,7 +49,7 @@ def different(preset: str, maxq: int) -> Metric:
 
 def _largest(maxq: int, published_: float, absolute: float) -> Claim:
     return Claim(
-        f"template, {maxq}: largest RTT", published_, furthest("template", maxq, "rtt_max", published_), "ms", DERIVED,
+        f"template, {maxq}: largest RTT", published_, furthest("template", maxq, "rtt_max", published_), "ms", DERIVED, "derived",
         absolute=absolute, note="of the re-run that is furthest from it",
     )  # fmt: skip
 
@@ -70,8 +70,8 @@ def _between(preset: str, maxq: int, what: str, low: float, high: float) -> Clai
     reading, unit = ("fetch_p50", "s") if what == "fetch" else ("rtt_p50", "ms")
     title = f"{preset}, {maxq}: median {'fetch' if what == 'fetch' else 'RTT'}, {low:g} to {high:g} {unit}"
     return Claim(
-        title, round((low + high) / 2, 6), mean(preset, maxq, reading), unit, LINUX, absolute=round((high - low) / 2, 6),
-        note=DEVIATES.get((preset, maxq, what), ""),
+        title, round((low + high) / 2, 6), mean(preset, maxq, reading), unit, LINUX, "derived",
+        absolute=round((high - low) / 2, 6), note=DEVIATES.get((preset, maxq, what), ""),
     )  # fmt: skip
 
 
@@ -84,11 +84,11 @@ CLAIMS: tuple[Claim, ...] = (
     _between("col724", 100, "RTT", 125, 175),
     _between("col724", 20, "fetch", 0.22, 0.30),
     _between("col724", 100, "fetch", 0.70, 0.85),
-    Claim("col724: median fetch at 100 / at 20", 2.7, ratio("col724", "fetch_p50"), "", PAGE_OF, absolute=0.5),
+    Claim("col724: median fetch at 100 / at 20", 2.7, ratio("col724", "fetch_p50"), "", PAGE_OF, "stated", absolute=0.5),
     *(
         Claim(
             f"{preset}, {maxq}: five re-runs, largest difference of a decile of the RTT from the mean", SAME_SHAPE,
-            different(preset, maxq), "", "question 5: five curves with the same shape", bound="at most",
+            different(preset, maxq), "", "question 5: five curves with the same shape", "stated", bound="at most",
             note="the share is ours, chosen before the first result",
         )
         for preset in PRESETS for maxq in SIZES
@@ -113,24 +113,26 @@ def _fetches(maxq: int) -> list[Claim]:
             ("mean", "standard deviation of"), ("fetch_mean", "fetch_std"), numbers, strict=True
         ):
             name = f"col724, {maxq}: {word} fetch{'es' if ' of' in word else ''}"
-            found.append(Claim(name, number, mean("col724", maxq, reading), "s", source, note="ruled by outliers"))
+            found.append(
+                Claim(name, number, mean("col724", maxq, reading), "s", source, "stated", note="ruled by outliers")
+            )
     return found
 
 
 COMPARISON: tuple[Claim, ...] = (
     *(
-        Claim(f"{preset}, {maxq}: RTT, p{percent}", number, mean(preset, maxq, f"rtt_p{percent}"), "ms", LINUX)
+        Claim(f"{preset}, {maxq}: RTT, p{percent}", number, mean(preset, maxq, f"rtt_p{percent}"), "ms", LINUX, "derived")
         for (preset, maxq), numbers in ON_LINUX.items()
         for percent, number in zip((5, 50, 95), numbers, strict=True)
     ),
     *(
-        Claim(f"col724, {maxq}: median fetch", number, mean("col724", maxq, "fetch_p50"), "s", LINUX)
+        Claim(f"col724, {maxq}: median fetch", number, mean("col724", maxq, "fetch_p50"), "s", LINUX, "derived")
         for maxq, number in ((20, 0.279), (100, 0.776))
     ),
     *(claim for maxq in SIZES for claim in _fetches(maxq)),
     *(
-        Claim(f"{CROSSING}, {maxq}: median fetch", number, mean(CROSSING, maxq, "fetch_p50"), "s", STUDENTS)
+        Claim(f"{CROSSING}, {maxq}: median fetch", number, mean(CROSSING, maxq, "fetch_p50"), "s", STUDENTS, "derived")
         for maxq, number in ((20, 0.669), (100, 1.294))
     ),
-    Claim("col724, 20: RTT", 35, mean("col724", 20, "rtt_p50"), "ms", PAGE_OF, note="read off the figure"),
+    Claim("col724, 20: RTT", 35, mean("col724", 20, "rtt_p50"), "ms", PAGE_OF, "read off", note="read off the figure"),
 )  # fmt: skip

@@ -6,13 +6,15 @@ import math
 from collections.abc import Callable, Iterable
 from statistics import median
 
-from bloatlab.experiments.base import Cases, Claim
+from bloatlab.experiments.claim import Cases, Claim, Kind
 from bloatlab.experiments.mmwave.readings import FULL, LEVELS, SETTLED, drain_ms
 from bloatlab.experiments.mmwave.setup import DIP, FIFOS, QUEUES, SCENARIOS, SEEDS, SOURCE, case
 
 FIGURE = f"{SOURCE}: read off the figure, +-1.3 ms (large FIFO) or +-0.4 ms"
 LINUX = "HTB and bfifo on a real Linux, with the trace of mobb"
 TRACES = "traces"
+READ_OFF: Kind = "read off"
+DERIVED: Kind = "derived"
 MEDIAN, WORST = f"the median of {len(SEEDS)} runs", f"the worst of {len(SEEDS)} runs"
 BLOCKED = ("lb", "mobb")
 """Scenarios with the deepest dips."""
@@ -55,7 +57,7 @@ def _saturation() -> list[Claim]:
     return [
         Claim(
             f"(a) {scenario}, {queue}: saturated RTT, largest distance from base + 8L/C", 0.08,
-            reading(scenario, queue, "saturated_apart", max), "", SOURCE, bound="at most",
+            reading(scenario, queue, "saturated_apart", max), "", SOURCE, "derived", bound="at most",
             note=f"{SATURATED}; {WORST}",
         )
         for scenario in SCENARIOS for queue in FIFOS
@@ -65,8 +67,8 @@ def _saturation() -> list[Claim]:
 def _medians() -> list[Claim]:
     return [
         Claim(
-            f"(b) sl, {queue}: median sRTT, 9 to 12 ms", 10.5, reading("sl", queue, "srtt_median"), "ms", SOURCE, absolute=1.5,
-            note=MEDIAN,
+            f"(b) sl, {queue}: median sRTT, 9 to 12 ms", 10.5, reading("sl", queue, "srtt_median"), "ms", SOURCE, "read off",
+            absolute=1.5, note=MEDIAN,
         )
         for queue in AQMS
     ]  # fmt: skip
@@ -81,7 +83,7 @@ def _dips() -> list[Claim]:
     return [
         Claim(
             f"(c) {scenario}, {queue}: peak above q_before C_before / C_dip", 3.0, reading(scenario, queue, "dip_excess"), "ms",
-            SOURCE, bound="at most", note=note,
+            SOURCE, "derived", bound="at most", note=note,
         )
         for scenario in SCENARIOS if scenario != "sl" for queue in AQMS
     ]  # fmt: skip
@@ -91,14 +93,14 @@ def _peaks() -> list[Claim]:
     large = [
         Claim(
             f"(d) {scenario}, largefifo: largest sRTT, 130 to 160 ms", 145.0, reading(scenario, "largefifo", "srtt_max"), "ms",
-            SOURCE, absolute=15.0, needs=TRACES, note=MEDIAN,
+            SOURCE, "read off", absolute=15.0, needs=TRACES, note=MEDIAN,
         )
         for scenario in BLOCKED
     ]  # fmt: skip
     others = [
         Claim(
-            f"(d) {scenario}, {queue}: largest sRTT", 40.0, reading(scenario, queue, "srtt_max"), "ms", SOURCE, bound="at most",
-            needs=TRACES, note=MEDIAN,
+            f"(d) {scenario}, {queue}: largest sRTT", 40.0, reading(scenario, queue, "srtt_max"), "ms", SOURCE,
+            "read off", bound="at most", needs=TRACES, note=MEDIAN,
         )
         for scenario in BLOCKED for queue in QUEUES if queue != "largefifo"
     ]  # fmt: skip
@@ -109,7 +111,7 @@ def _goodputs() -> list[Claim]:
     return [
         Claim(
             f"(e) {scenario}, {queue}: goodput of all flows / mean rate", 0.95, reading(scenario, queue, "goodput_share", min),
-            "", SOURCE, bound="at least", note=WORST,
+            "", SOURCE, "derived", bound="at least", note=WORST,
         )
         for scenario in SCENARIOS for queue in QUEUES
     ]  # fmt: skip
@@ -120,7 +122,7 @@ def _levels(*, judged: bool) -> list[Claim]:
     return [
         Claim(
             f"{queue} at {level} Mbit/s: saturated RTT, 8L/C", round(drain_ms(limit, level), 1), wait(queue, level), "ms", SOURCE,
-            relative=0.08 if judged else None, needs=TRACES if judged else "",
+            "derived", relative=0.08 if judged else None, needs=TRACES if judged else "",
             note=f"mean over {SATURATED}, minus the base RTT",
         )
         for queue, limit in FIFOS.items() for level in LEVELS if judged != ((queue, level) == ("largefifo", 385))
@@ -129,10 +131,12 @@ def _levels(*, judged: bool) -> list[Claim]:
 
 def _figure() -> list[Claim]:
     return [
-        Claim(f"{scenario}, {queue}: {which} sRTT", value, reading(scenario, queue, f"srtt_{short}"), "ms", source)
-        for source, published in (
-            (FIGURE, SRTT),
-            (LINUX, {("mobb", queue): values for queue, values in ON_LINUX.items()}),
+        Claim(
+            f"{scenario}, {queue}: {which} sRTT", value, reading(scenario, queue, f"srtt_{short}"), "ms", source, kind
+        )
+        for source, kind, published in (
+            (FIGURE, READ_OFF, SRTT),
+            (LINUX, DERIVED, {("mobb", queue): values for queue, values in ON_LINUX.items()}),
         )
         for (scenario, queue), values in published.items()
         for which, short, value in zip(("median", "largest"), ("median", "max"), values, strict=True)

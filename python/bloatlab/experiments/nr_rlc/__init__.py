@@ -9,7 +9,8 @@ from bloatlab.errors import ParameterError
 from bloatlab.experiments import answering, criteria, naming, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
-from bloatlab.experiments.base import Cases, Claim, Experiment, FileMaker, PublishedRun
+from bloatlab.experiments.base import Experiment, FileMaker, PublishedRun
+from bloatlab.experiments.claim import Cases, Claim
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, QUEUES

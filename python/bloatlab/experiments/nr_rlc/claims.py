@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bloatlab.experiments.base import Cases, Claim
+from bloatlab.experiments.claim import Cases, Claim, Kind
 from bloatlab.experiments.nr_rlc.cases import acknowledged, buffered, load
 from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, ELEPHANT, MICE, OTHER_SOUNDING, SOUNDING, TAIL
 
@@ -50,22 +50,24 @@ def dropped(case: str) -> Callable[[Cases], float | None]:
 def _row(case: str) -> list[Claim]:
     mice, mice_delay, elephant, elephant_delay, drops, source = ROWS[case]
     note = OFFSET if case == load(TAIL, 20) else ""
+    kind: Kind = "re-run" if source == RERUN else "stated"
     found = [
-        Claim(f"{case}: mice received", mice, metric(case, MICE, "rx_packets"), "packets", source, absolute=0, note=note),
+        Claim(f"{case}: mice received", mice, metric(case, MICE, "rx_packets"), "packets", source, kind, absolute=0, note=note),
         Claim(
-            f"{case}: mice, mean delay", mice_delay, metric(case, MICE, "mean_delay"), "ms", source, absolute=0.06, note=note,
-        ),
-        Claim(
-            f"{case}: elephant received", elephant, metric(case, ELEPHANT, "rx_packets"), "packets", source, absolute=0,
+            f"{case}: mice, mean delay", mice_delay, metric(case, MICE, "mean_delay"), "ms", source, kind, absolute=0.06,
             note=note,
         ),
         Claim(
-            f"{case}: elephant, mean delay", elephant_delay, metric(case, ELEPHANT, "mean_delay"), "ms", source,
+            f"{case}: elephant received", elephant, metric(case, ELEPHANT, "rx_packets"), "packets", source, kind, absolute=0,
+            note=note,
+        ),
+        Claim(
+            f"{case}: elephant, mean delay", elephant_delay, metric(case, ELEPHANT, "mean_delay"), "ms", source, kind,
             absolute=0.02, note=note,
         ),
     ]  # fmt: skip
     if drops is not None:
-        found.append(Claim(f"{case}: dropped by the AQM", drops, dropped(case), "packets", source, absolute=0))
+        found.append(Claim(f"{case}: dropped by the AQM", drops, dropped(case), "packets", source, kind, absolute=0))
     if case in SATURATED:
         found.append(
             Claim(
@@ -74,6 +76,7 @@ def _row(case: str) -> list[Claim]:
                 metric(case, ELEPHANT, "throughput"),
                 "Mbit/s",
                 source,
+                kind,
                 absolute=0.01,
             )
         )
@@ -85,7 +88,7 @@ CLAIMS: tuple[Claim, ...] = (
     *(
         Claim(
             f"{load(TAIL, thousands)}: mice received", received, metric(load(TAIL, thousands), MICE, "rx_packets"), "packets",
-            f"{FIGURE}: {100 - 10 * received} %", absolute=0,
+            f"{FIGURE}: {100 - 10 * received} %", "read off", absolute=0,
         )
         for thousands, received in ((35, 5), (40, 4))
     ),
@@ -97,6 +100,7 @@ COMPARISON: tuple[Claim, ...] = (
         metric(acknowledged(15), ELEPHANT, "mean_delay"),
         "ms",
         MODE_AM,
+        "re-run",
     ),
     Claim(
         f"{acknowledged(30)}: elephant, throughput",
@@ -104,5 +108,6 @@ COMPARISON: tuple[Claim, ...] = (
         metric(acknowledged(30), ELEPHANT, "throughput"),
         "Mbit/s",
         MODE_AM,
+        "re-run",
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from bloatlab.experiments.base import Cases
+from bloatlab.experiments.claim import Cases
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_rlc.cases import (
     BUFFERS,
