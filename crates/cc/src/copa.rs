@@ -64,7 +64,7 @@ impl Factory for Params {
     }
 }
 
-/// Section 2.1: the velocity doubles after this many round trips in one direction.
+/// Section 2.1: the velocity doubles once the direction has been the same for this many round trips. The one that changed it counts.
 const STEADY_ROUNDS: u32 = 3;
 /// Section 2.2: the queue should be nearly empty once in this many round trips.
 const EMPTY_ROUNDS: u64 = 5;
@@ -145,7 +145,7 @@ impl Copa {
                 self.velocity *= 2.0;
             }
         } else {
-            (self.up, self.same, self.velocity) = (up, 0, 1.0);
+            (self.up, self.same, self.velocity) = (up, 1, 1.0);
         }
         self.choose_mode(ack.now);
         self.round_end = ack.next;

@@ -58,17 +58,31 @@ fn paces_at_twice_the_windows_rate() {
 }
 
 #[test]
-fn the_velocity_doubles_from_the_third_window_in_one_direction_on() {
-    let mut d = steady(r#""copa""#);
-    let mut velocities = Vec::new();
-    for _ in 0..6 {
-        round(&mut d, 110 * MS);
-        velocities.push(d.state("velocity"));
-    }
-    let doubled = velocities.iter().position(|&v| v == 2.0).unwrap();
-    assert!((1..=3).contains(&doubled), "{velocities:?}");
-    assert_eq!(velocities[doubled + 1], 4.0);
-    assert_eq!(velocities[doubled + 2], 8.0);
+fn the_velocity_doubles_once_the_direction_was_the_same_for_three_windows() {
+    let mut d = Driver::new(r#""copa""#, 10);
+    d.on_ack(10 * MSS, 100 * MS);
+    d.now += 60 * MS;
+    d.window.cwnd = 100 * MSS;
+    // The velocities at the ends of windows that grew or shrank, after the direction changed.
+    let (mut end, mut start) = (0, 0);
+    let mut windows = |d: &mut Driver, rtt: u64, up: bool| {
+        let mut velocities = Vec::new();
+        while velocities.len() < 5 {
+            d.now += rtt / 10;
+            let ack = d.ack(d.window.cwnd / 10, rtt);
+            d.tell(&ack);
+            if ack.una > end {
+                if (d.window.cwnd > start) == up {
+                    velocities.push(d.state("velocity"));
+                }
+                (end, start) = (ack.next, d.window.cwnd);
+            }
+        }
+        velocities
+    };
+    windows(&mut d, 110 * MS, false);
+    assert_eq!(windows(&mut d, 100 * MS, true), [1.0, 1.0, 2.0, 4.0, 8.0]);
+    assert_eq!(windows(&mut d, 110 * MS, false), [1.0, 1.0, 2.0, 4.0, 8.0]);
     // The other direction starts with velocity 1.
     d.now += 110 * MS;
     d.on_ack(MSS, 100 * MS);
