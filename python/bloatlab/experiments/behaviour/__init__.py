@@ -27,7 +27,9 @@ class CongestionControlBehaviour(Experiment):
         "CUBIC, to which flows LEDBAT yields, and the queues of DCTCP, Prague, Vegas and Copa. The runs measure each of "
         "these values."
     )
-    source = "RFC 9438, RFC 6817, RFC 9332, Mathis 1997, Padhye 1998 and others, with a source for each claim"
+    source = (
+        "RFC 5348, 6817, 9332 and 9438, Alizadeh 2010, Arun 2018, Ware 2019 and others, with the place at each claim"
+    )
     compared = ("case",)
     graded = False
     figures = ("published", "time_series", "operating_point", "queue_distribution")
