@@ -30,10 +30,16 @@ WINDOWS = {
     (0.01, 1e-5): (379, 379, 379, 379),
 }
 """RFC 8312 section 5.1, tables 1 and 2 down to 1e-5: mean windows of Reno and CUBIC by C, RTT (s) and loss rate."""
-FAST = "the formula has no fast convergence; without it our windows are 17 to 26 % larger than the formula, and with it smaller"
-RECOVERY = "the window does not grow during a recovery, which takes a round trip; the formula leaves this out"
+FAST = "the formula has no fast convergence, with which the window stays 4 to 8 % smaller"
+RECOVERY = (
+    "the window does not grow during a recovery, which takes a round trip; the formula leaves this out. With even losses, "
+    "these are 10.5 % of the time at p = 0.01, 3.6 % at 0.001 and 1.2 % at 0.0001"
+)
 CYCLES, FIRST = 30, 10
 """Number of losses of a run with even losses, and of those before the warm-up ends."""
+CUBIC_CYCLES, CUBIC_FIRST = 150, 110
+"""The same above Reno's window. There CUBIC approaches its mean window slowly: after 10 losses it differs by up to 5 % from
+that after 110, because the curve is flat at its former maximum."""
 
 
 def _lossy(cca: Any, rtt: float, loss: float, *, even: bool, flows: int, stop: float, warmup: float) -> Document:
@@ -47,10 +53,11 @@ def _lossy(cca: Any, rtt: float, loss: float, *, even: bool, flows: int, stop: f
     return made
 
 
-def _even(cca: Any, rtt: float, loss: float, window: float) -> Document:
+def _even(cca: Any, rtt: float, loss: float, window: float, *, above_reno: bool = False) -> Document:
     """One flow with losses at equal distances; between two losses there are 1 / (p W) round trips."""
     cycle = max(rtt / (loss * window), 20 * rtt)
-    stop, warmup = CYCLES * cycle, FIRST * cycle
+    cycles, first = (CUBIC_CYCLES, CUBIC_FIRST) if above_reno else (CYCLES, FIRST)
+    stop, warmup = cycles * cycle, first * cycle
     return _lossy(cca, rtt, loss, even=True, flows=1, stop=round(stop, 1), warmup=round(warmup, 1))
 
 
@@ -74,8 +81,8 @@ CASES: dict[str, Document] = {
     },
     **{_evenly("reno", *at): _even("reno", *at, reno) for at, (reno, *_) in WINDOWS.items()},
     **{
-        _evenly(_cubic(c), *at): _even({"kind": "cubic", "c": c}, *at, window)
-        for at, (_, *windows) in WINDOWS.items()
+        _evenly(_cubic(c), *at): _even({"kind": "cubic", "c": c}, *at, window, above_reno=window > reno)
+        for at, (reno, *windows) in WINDOWS.items()
         for c, window in zip(C, windows, strict=True)
     },
     "cubic beside reno": bottleneck(
