@@ -32,7 +32,7 @@ RFC = "RFC 6817"
 QUEST = "Carofiglio, Muscariello, Rossi and Valenti 2010 (arXiv 1006.3018)"
 STANDING = (
     "a LEDBAT flow that starts late includes the part of the queue that never drains in its base delay, so it queues more; "
-    "with a target of 20 ms it gets 0.01"
+    "with a target of 20 ms it gets 0.01, and if it is there first 0.004"
 )
 PP = "draft-irtf-iccrg-ledbat-plus-plus-06"
 
