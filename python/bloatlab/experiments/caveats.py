@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from bloatlab.experiments.parameters import split_names
+
 YIELDING = frozenset({"cdg", "ledbat++", "lp", "nice", "vegas", "vivace"})
 """Congestion controls that get less than a quarter of a link beside one CUBIC flow (docs/congestion-controls/README.md)."""
 SEPARATING = frozenset({"cake", "drr", "fq", "fq_codel", "fq_pie", "sfq"})
@@ -20,6 +22,8 @@ def caveats_of(subject: str, contenders: Sequence[str]) -> tuple[str, ...]:
     # A contender may have further values, as in `fq_codel, ecn=on`.
     kinds = list(dict.fromkeys(name.partition(" ")[0].rstrip(",") for name in contenders))
     if subject == "congestion control":
+        if any(len(split_names(kind)) > 1 for kind in kinds):
+            return ()
         found = "Here all flows of a run use the same congestion control."
         if yielding := [kind for kind in kinds if kind in YIELDING]:
             found += (

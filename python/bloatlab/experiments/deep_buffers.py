@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from bloatlab import units
-from bloatlab.experiments import answering, criteria, quantities
+from bloatlab.experiments import answering, criteria, per_flow, phrases, quantities
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Runs
-from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.base import Experiment, plain
 from bloatlab.experiments.claim import Claim, Kind
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import with_limit
@@ -127,6 +127,7 @@ class DeepBuffers(Experiment):
             read=read.duration,
             published="15s",
         ),
+        *per_flow.PARAMETERS,
         Parameter(
             "ack_every",
             1,
@@ -303,6 +304,25 @@ class DeepBuffers(Experiment):
         ),
     )  # fmt: skip
 
+    def resolve(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """As for every experiment, and checks the lists of values per flow."""
+        values = super().resolve(per_flow.spread(given))
+        if values["stop_times"] and given.get("stop") is None:
+            values["stop"] = max(values["stop_times"], key=units.duration)
+        per_flow.check(values)
+        if len(values["rtts"] or ()) > 1:
+            values["rtt"] = max(values["rtts"], key=units.duration)
+        if len(values["algs"] or ()) > 1:
+            # The name of the contender.
+            values["cca"] = "+".join(dict.fromkeys(phrases.value(plain(one)) for one in values["algs"]))
+        return values
+
+    def all_axes(self, base: Mapping[str, Any], given: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        """As for every experiment, but a list replaces the axis of the parameter that it stands for."""
+        axes = super().all_axes(base, given)
+        replaced = {scalar for name, scalar in per_flow.SCALARS.items() if name in base or name in given}
+        return {name: values for name, values in axes.items() if name not in replaced or name in given}
+
     def derive(self, values: dict[str, Any]) -> dict[str, Any]:
         """The bottleneck's rate and limit grow with the number of flows, as in CCPerf."""
         flows = values["k"]
@@ -342,12 +362,17 @@ class DeepBuffers(Experiment):
                 "device_packets": params["device_packets"],
                 "overhead": params["overhead"],
             },
-            "flows": [
-                {
-                    "count": params["k"],
-                    "cca": params["cca"],
-                    "traffic": "greedy",
-                    "tcp": {key: params[key] for key in tcp_keys},
-                }
-            ],
+            "flows": self.flows(
+                params,
+                {"cca": params["cca"], "traffic": "greedy", "tcp": {key: params[key] for key in tcp_keys}},
+            ),
         }
+
+    def flows(self, params: Mapping[str, Any], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The flows of the scenario.
+
+        Args:
+            params: Resolved parameters.
+            shared: What all flows have.
+        """
+        return [{"count": params["k"], **shared}] if per_flow.is_uniform(params) else per_flow.flows(params, shared)

@@ -128,7 +128,7 @@ def observe(
     rest = [name for name in varying if name not in named]
     for name in [name for name in reversed(rest) if name in derived]:
         fewer = [other for other in rest if other != name]
-        if _distinct(parameters, fewer) == _distinct(parameters, rest):
+        if _distinct(parameters, [*named, *fewer]) == _distinct(parameters, [*named, *rest]):
             rest = fewer
     return [
         Observation(

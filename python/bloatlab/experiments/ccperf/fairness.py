@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from bloatlab.experiments import answering, criteria, phrases, quantities
+from bloatlab import units
+from bloatlab.experiments import answering, criteria, per_flow, phrases, quantities
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.ccperf.base import FLOWS, SHARED, CcPerf
@@ -33,7 +34,7 @@ def _share_of_last(metrics: criteria.Metrics) -> float | None:
 
 def _far_over_near(metrics: criteria.Metrics) -> float | None:
     """Throughput of the flow with the longest RTT over that of the flow with the shortest; names end with the RTT."""
-    rates = {float(name.rpartition("_")[2].removesuffix("ms")): rate for name, rate in _rates(metrics).items()}
+    rates = {units.duration(name.rpartition("_")[2]): rate for name, rate in _rates(metrics).items()}
     return rates[max(rates)] / rates[min(rates)] if len(rates) > 1 and rates[min(rates)] > 0 else None
 
 
@@ -89,11 +90,15 @@ class StartTimeFairness(CcPerf):
             *answering.only(runs, "cca"),
         ]
 
-    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def flows(self, params: Mapping[str, Any], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The flows with their different starts."""
-        document = super().scenario(params)
-        document["flows"][0]["start_interval"] = params["later"]
-        return document
+        found = super().flows(params, shared)
+        if params["start_times"]:
+            return found
+        if len(found) == 1:
+            return [{**found[0], "start_interval": params["later"]}]
+        later = units.duration(params["later"])
+        return [{**flow, "start": f"{number * later:.9g}s"} for number, flow in enumerate(found)]
 
 
 PUBLISHED_PAIR = ("97ms", "76ms")
@@ -123,14 +128,11 @@ class RttFairness(CcPerf):
         )  # fmt: skip
         return [*answering.contrast(groups, slowest, JAIN), *answering.only(runs, "cca")]
 
-    def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def flows(self, params: Mapping[str, Any], shared: Mapping[str, Any]) -> list[dict[str, Any]]:
         """One flow per RTT."""
-        document = super().scenario(params)
-        flow = {name: value for name, value in document["flows"][0].items() if name != "count"}
-        document["flows"] = [
-            {"name": f"flow_{number}_{rtt}", "rtt": rtt, **flow} for number, rtt in enumerate(rtts(params["k"]), 1)
-        ]
-        return document
+        given = params["rtts"] or rtts(params["k"])
+        each = per_flow.flows({**params, "rtts": given}, shared)
+        return [{"name": f"flow_{number}_{flow['rtt']}", **flow} for number, flow in enumerate(each, 1)]
 
 
 def rtts(flows: int) -> list[str]:
