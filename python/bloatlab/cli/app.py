@@ -21,6 +21,7 @@ from bloatlab.cli.options import (
     POINTS,
     RUNNING,
     AllowPlugins,
+    DatabaseFile,
     EngineName,
     ExperimentName,
     Flag,
@@ -291,9 +292,12 @@ def figure(
 @app.command
 def export(
     directory: Stored,
+    file: DatabaseFile = None,
+    /,
     *,
     csv: Flag = False,
     parquet: Flag = False,
+    sqlite: Flag = False,
     pcap: RunId = None,
     tool_file: ToolFile = NO_TOOL_FILE,
     link: str | None = None,
@@ -303,14 +307,16 @@ def export(
     engine: EngineName = None,
     allow_plugins: AllowPlugins = False,
 ) -> None:
-    """Writes tables as CSV or Parquet, or one run as a pcap or as a file of another tool.
+    """Writes tables as CSV, Parquet or SQLite, or one run as a pcap or as a file of another tool.
 
     Prints the paths of the files. Tables are those of all runs.
 
     Args:
         directory: Results directory, or its URL.
+        file: With --sqlite, the file [default: NAME.sqlite in the working directory].
         csv: Write tables as CSV.
         parquet: Write tables as Parquet.
+        sqlite: Write one SQLite file with the runs, parameters, flows, metrics and series.
         pcap: Write the packets of the run with this run_id. The first digits are enough.
         tool_file: File of another tool (docs/import-export.md).
         link: Write the packets at this link [default: at the senders of data].
@@ -323,14 +329,18 @@ def export(
         allow_plugins: For one run: import the plugins that the run names, because the run is made again.
     """
     from bloatlab.cli.exchange import export_file
-    from bloatlab.cli.export import export_packets, export_summary, export_tables
+    from bloatlab.cli.export import export_database, export_packets, export_summary, export_tables
     from bloatlab.errors import ParameterError
 
     chosen = tool_file.chosen
-    if csv + parquet + (pcap is not None) + (chosen is not None) != 1:
-        raise ParameterError("export: give one of --csv, --parquet, --pcap RUN, --flent RUN and the other formats")
-    if link is not None and pcap is None:
-        raise ParameterError("export: --link needs --pcap")
+    if csv + parquet + sqlite + (pcap is not None) + (chosen is not None) != 1:
+        raise ParameterError(
+            "export: give one of --csv, --parquet, --sqlite, --pcap RUN, --flent RUN and the other formats"
+        )
+    if file is not None and not sqlite:
+        raise ParameterError(f"export: `{file}` is the file of --sqlite; other formats take --out")
+    if file is not None and out is not None:
+        raise ParameterError("export: give the file of --sqlite once, either as FILE or as --out")
     if summary and not (csv or parquet):
         raise ParameterError("export: --summary needs --csv or --parquet")
     if link is not None and pcap is None:
@@ -338,7 +348,9 @@ def export(
     if bootstrap and not summary:
         raise ParameterError("export: --bootstrap needs --summary")
     form = "csv" if csv else "parquet"
-    if chosen is not None:
+    if sqlite:
+        print(export_database(directory, file if file is not None else out))
+    elif chosen is not None:
         print(export_file(directory, *chosen, out, engine=engine, allow_plugins=allow_plugins))
     elif pcap is not None:
         print(export_packets(directory, pcap, out, link, engine=engine, allow_plugins=allow_plugins))

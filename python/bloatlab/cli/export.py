@@ -1,4 +1,4 @@
-"""`export`: tables as CSV or Parquet, packets as pcap."""
+"""`export`: tables as CSV, Parquet or SQLite, packets as pcap."""
 
 from __future__ import annotations
 
@@ -56,10 +56,27 @@ def export_summary(place: Place, form: str, out: Path | None, *, bootstrap: bool
     return written
 
 
+def export_database(place: Place, out: Path | None) -> Path:
+    """Writes all runs to one SQLite file.
+
+    Args:
+        place: Results directory, or its URL.
+        out: The file; absent: `NAME.sqlite` here, where NAME is that of the results directory.
+    """
+    from bloatlab.exchange import tidy_database
+
+    target = out if out is not None else Path(f"{_name(place)}.sqlite")
+    tidy_database.write(Store(place), target)
+    return target
+
+
+def _name(place: Place) -> str:
+    return (str(place).rstrip("/").rpartition("/")[2] if is_url(place) else Path(place).resolve().name) or "results"
+
+
 def _beside(place: Place, form: str) -> Path:
     """Default directory for tables. It is in the working directory, because an export never writes into a store."""
-    name = str(place).rstrip("/").rpartition("/")[2] if is_url(place) else Path(place).resolve().name
-    return Path(f"{name or 'results'}-{form}")
+    return Path(f"{_name(place)}-{form}")
 
 
 def _write_all(frames: Mapping[str, pl.DataFrame], target: Path, form: str) -> list[Path]:

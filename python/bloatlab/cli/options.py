@@ -40,6 +40,7 @@ OUT = ("--out", "-o")
 """Where a command writes its result: a file or a directory, as its help says."""
 OutFile = Annotated[Path | None, Parameter(name=OUT, metavar="FILE")]
 OutFileRequired = Annotated[Path, Parameter(name=OUT, metavar="FILE")]
+DatabaseFile = Annotated[Path | None, Parameter(metavar="FILE", show_default=False)]
 OutDirectory = Annotated[Path | None, Parameter(name=OUT, metavar="DIR")]
 OutDirectoryOrFile = Annotated[Path | None, Parameter(name=OUT, metavar="DIR|FILE")]
 Results = Annotated[Path | str | None, Parameter(name=OUT, converter=_place, metavar="DIR|URL")]
