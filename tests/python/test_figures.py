@@ -13,8 +13,9 @@ import pytest
 
 import synthetic
 from bloatlab import figures
-from bloatlab.figures import network, registry
+from bloatlab.figures import network, palette, registry
 from bloatlab.figures.charts import time_series
+from bloatlab.figures.theme import INK, OPTIMUM
 from specification import colours, fields, mark, rows, titles, units
 
 ELSEWHERE = {"downlink", "flow_sojourn", "probe_rtt"}
@@ -182,6 +183,11 @@ def test_operating_point_has_the_optimum_and_a_reversed_delay_axis(one):
     spec = figures.draw("operating_point", one).to_dict()
     marked = [row for data in spec["datasets"].values() for row in data if row.get("point") == "optimum"]
     assert marked == [{"x": 15.0, "y": 16.0, "point": "optimum"}]
+    fill = next(layer["encoding"]["fill"] for layer in spec["layer"] if "fill" in layer["encoding"])
+    colour = dict(zip(fill["scale"]["domain"], fill["scale"]["range"], strict=True))
+    # The star is yellow, which no flow is.
+    assert colour == {"joint mean": INK, "optimum": OPTIMUM}
+    assert OPTIMUM not in palette.ALL
     assert all(unit["encoding"]["x"]["scale"]["reverse"] for unit in units(spec))
 
 

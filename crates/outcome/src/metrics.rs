@@ -99,7 +99,7 @@ metrics! {
         F_MEAN_IN_FLIGHT_L4 = "mean_in_flight_l4", "segments", None,
             "mean over the lifetime of bytes sent, neither delivered nor judged lost / MSS", "RFC 6675";
         F_COV_IN_FLIGHT_L4 = "cov_in_flight_l4", "", Lower,
-            "standard deviation over the lifetime of the bytes in flight / their mean", "CCPerf";
+            "standard deviation over time of the bytes in flight / their mean, both from the first segment in flight on", "CCPerf";
         F_COV_THROUGHPUT_L4 = "cov_throughput_l4", "", Lower,
             "standard deviation / mean of the throughput per sample interval", "CCPerf";
         F_FLOW_COMPLETION_TIME_L4 = "flow_completion_time_l4", "s", Lower,
@@ -107,7 +107,7 @@ metrics! {
         F_FLOW_START_UP_TIME_L4 = "flow_start_up_time_l4", "ms", Lower,
             "time from the start of the flow to the first payload byte that the receiving application reads", "RFC 7928 section 2.2";
         F_MEAN_IDT_EWMA_L4 = "mean_idt_ewma_l4", "ms", None,
-            "mean over departures of the EWMA (1/8) of the time between departures", "CCPerf";
+            "mean over time of the EWMA (1/8) of the time between departures", "CCPerf";
         F_MEAN_NETWORK_POWER_L4 = "mean_network_power_l4", "Mbit/s per s", Higher,
             "mean over sample intervals of throughput / sRTT", "Kleinrock 1979";
         F_MEAN_ONE_WAY_DELAY_L7 = "mean_one_way_delay_l7", "ms", Lower,

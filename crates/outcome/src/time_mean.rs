@@ -64,6 +64,8 @@ impl TimeMean {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeSpread {
     mean: TimeMean,
+    /// Time before the first value above 0.
+    unused: Nanos,
     squares: f64,
 }
 
@@ -72,6 +74,7 @@ impl TimeSpread {
     pub fn start(now: Nanos, value: u64) -> Self {
         Self {
             mean: TimeMean::start(now, value),
+            unused: 0,
             squares: 0.0,
         }
     }
@@ -82,6 +85,9 @@ impl TimeSpread {
         if value != self.mean.value {
             self.advance(now);
             self.mean.value = value;
+            if self.mean.sum == 0.0 {
+                self.unused = self.mean.time();
+            }
         }
     }
 
@@ -96,10 +102,11 @@ impl TimeSpread {
         self.mean.mean()
     }
 
-    /// Coefficient of variation: standard deviation over mean.
+    /// Coefficient of variation: standard deviation over mean, both from the first value above 0 on.
     pub fn cov(&self) -> Option<f64> {
-        let mean = self.mean()?;
-        let variance = (self.squares / self.mean.time() as f64 - mean * mean).max(0.0);
+        let time = (self.mean.time() - self.unused) as f64;
+        let mean = self.mean.sum / time;
+        let variance = (self.squares / time - mean * mean).max(0.0);
         (mean > 0.0).then(|| libm::sqrt(variance) / mean)
     }
 }
@@ -120,5 +127,16 @@ mod tests {
         s.advance(15);
         assert_eq!((m.mean(), s.mean()), (Some(4.0), Some(4.0)));
         assert!((s.cov().unwrap() - 8.0_f64.sqrt() / 4.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn variation_counts_from_the_first_value_above_zero_on() {
+        let mut s = TimeSpread::start(0, 0);
+        assert_eq!(s.cov(), None);
+        s.set(100, 4);
+        s.set(110, 0);
+        s.advance(120);
+        assert_eq!(s.cov(), Some(1.0));
+        assert_eq!(s.mean(), Some(40.0 / 120.0));
     }
 }

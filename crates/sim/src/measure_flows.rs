@@ -234,11 +234,7 @@ impl Engine<'_> {
             let start_up = (totals.first_read_at - began) as f64 * MS;
             sheet.put(rank, F_FLOW_START_UP_TIME_L4, start_up);
         }
-        sheet.put(
-            rank,
-            F_MEAN_IDT_EWMA_L4,
-            (stats.idts > 0).then(|| stats.idt_sum / stats.idts as f64 * MS),
-        );
+        sheet.put(rank, F_MEAN_IDT_EWMA_L4, stats.mean_idt().map(|v| v * MS));
         let delay = (stats.delivered > 0).then(|| stats.delay_sum / stats.delivered as f64 * MS);
         sheet.put(rank, F_MEAN_ONE_WAY_DELAY_L7, delay);
         if totals.knows_recovery {

@@ -23,9 +23,12 @@ pub(crate) struct TcpStats {
     pub rtt: Histogram,
     pub rate_sum: f64,
     pub rates: u64,
+    /// Moving average of the time between departures in ns, if there were two.
     pub idt: f64,
+    pub has_idt: bool,
+    /// `idt` times the time that it held, and that time in ns.
     pub idt_sum: f64,
-    pub idts: u64,
+    pub idt_time: f64,
     pub last_departure: Nanos,
     pub samples: Samples,
     /// Times of page fetches; allocated at the first.
@@ -41,11 +44,21 @@ impl TcpStats {
     pub fn on_departure(&mut self, now: Nanos) {
         if self.last_departure != NEVER {
             let gap = float(now - self.last_departure);
-            self.idt += (gap - self.idt) * 0.125;
-            self.idt_sum += self.idt;
-            self.idts += 1;
+            if self.has_idt {
+                self.idt_sum += self.idt * gap;
+                self.idt_time += gap;
+                self.idt += (gap - self.idt) * 0.125;
+            } else {
+                self.idt = gap;
+                self.has_idt = true;
+            }
         }
         self.last_departure = now;
+    }
+
+    /// Mean over time of the moving average of the time between departures in ns; None if there were too few.
+    pub fn mean_idt(&self) -> Option<f64> {
+        (self.idt_time > 0.0).then(|| self.idt_sum / self.idt_time)
     }
 
     /// The row of an interval that began at `from` and lasted `span`.
@@ -166,4 +179,25 @@ pub(crate) struct Waits {
     pub syns: u64,
     /// Retransmission timeouts of both ends.
     pub rtos: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_between_departures_is_averaged_over_time() {
+        let mut stats = TcpStats {
+            last_departure: NEVER,
+            ..TcpStats::default()
+        };
+        assert_eq!(stats.mean_idt(), None);
+        for at in [0, 8, 16, 32] {
+            stats.on_departure(at);
+        }
+        // 8 ns hold for 24 ns; what follows the last departure does not count.
+        assert_eq!(stats.mean_idt(), Some(8.0));
+        stats.on_departure(34);
+        assert_eq!(stats.mean_idt(), Some((8.0 * 24.0 + 9.0 * 2.0) / 26.0));
+    }
 }

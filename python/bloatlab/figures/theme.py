@@ -9,6 +9,8 @@ FAINT = "#88889A"
 GRID = "#E4E6EC"
 # Totals and reference lines; no flow has this colour.
 NEUTRAL = "#777788"
+# The optimum of a path. It is Okabe and Ito's yellow, which no flow has, and needs an outline in INK.
+OPTIMUM = "#F0E442"
 
 WIDE = 900
 HALF = 400

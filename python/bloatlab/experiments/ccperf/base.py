@@ -71,6 +71,7 @@ class CcPerf(DeepBuffers):
 
     claims = ()
     comparison = ()
+    fitted = ""
     reproduce_params: ClassVar[Mapping[str, Any]] = {}
     compared = ("cca",)
     packets_per_flow = 20

@@ -7,10 +7,11 @@ import polars as pl
 from bloatlab.figures import network, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
-from bloatlab.figures.theme import HALF, INK, NEUTRAL, PHONE, STAR, options, plot_width, themed
+from bloatlab.figures.theme import HALF, INK, NEUTRAL, OPTIMUM, PHONE, STAR, options, plot_width, themed
 
 SAMPLES = 500
 HEIGHT = 125
+KINDS = ["mean", "operating point (BDP)"]
 
 
 @as_figure(
@@ -80,17 +81,13 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
                 x=x, y=y
             )
         )
-        marks = [{**mean.row(0, named=True), "point": "mean"}]
+        marks = [{**mean.row(0, named=True), "point": KINDS[0]}]
         if ideal:
-            marks.append({**ideal[1], "point": "operating point (BDP)"})
-        shape = vl.field(
-            "point:N",
-            scale=options(domain=["mean", "operating point (BDP)"], range=["diamond", STAR]),
-            legend=None
-            if last
-            else options(
-                title=None, symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110, columns=1 if width < PHONE else 2
-            ),
+            marks.append({**ideal[1], "point": KINDS[1]})
+        legend = options(title=None, symbolStrokeWidth=1, symbolSize=110, columns=1 if width < PHONE else 2)
+        shape, fill, stroke = (
+            vl.field("point:N", scale=options(domain=KINDS, range=range_), legend=None if last else legend)
+            for range_ in (["diamond", STAR], [INK, OPTIMUM], [INK, INK])
         )
         layers.append(
             parts.drawn(
@@ -99,8 +96,8 @@ def in_flight(tables: network.Tables, *, width: int) -> Any:
                 filled=True,
                 size=130,
                 opacity=1,
-                color=INK,
-            ).encode(x=x, y=y, shape=shape)
+                strokeWidth=1,
+            ).encode(x=x, y=y, shape=shape, fill=fill, stroke=stroke)
         )
         panels.append(vl.layer(*layers, width=wide, height=HEIGHT))
     return themed(vl.vconcat(*panels, spacing=10))

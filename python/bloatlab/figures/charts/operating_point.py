@@ -8,7 +8,7 @@ import polars as pl
 from bloatlab.figures import network, parts, prepare
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
-from bloatlab.figures.theme import HALF, INK, STAR, options, plot_width, themed
+from bloatlab.figures.theme import HALF, INK, OPTIMUM, STAR, options, plot_width, themed
 
 SAMPLES = 800
 HEIGHT = 290
@@ -128,15 +128,20 @@ def operating_point(tables: network.Tables, *, width: int) -> Any:
     shown = [row["point"] for row in [*points[:1], *marks]]
     if points:
         layers.append(_points(points, kinds, shown, x, y, colour))
-    layers.append(_points(marks, kinds, shown, x, y, vl.value(INK)))
+    layers.append(_points(marks, kinds, shown, x, y))
     return themed(vl.layer(*layers, width=wide, height=HEIGHT))
 
 
-def _points(rows: list[dict[str, Any]], kinds: dict[str, str], shown: list[str], x: Any, y: Any, colour: Any) -> Any:
-    shape = vl.field(
-        "point:N",
-        scale=options(domain=shown, range=[kinds[kind] for kind in shown]),
-        legend=options(title=None, orient="bottom", symbolFillColor=INK, symbolStrokeWidth=0, symbolSize=110),
-    )
+def _points(
+    rows: list[dict[str, Any]], kinds: dict[str, str], shown: list[str], x: Any, y: Any, colour: Any = None
+) -> Any:
+    """Marks by the kind of point. Those without a colour of a flow are dark, and the star of the optimum is yellow."""
+    legend = options(title=None, orient="bottom", symbolStrokeWidth=1, symbolSize=110)
+    shape = vl.field("point:N", scale=options(domain=shown, range=[kinds[kind] for kind in shown]), legend=legend)
+    fills = [OPTIMUM if kind == "optimum" else INK for kind in shown]
+    fill = vl.field("point:N", scale=options(domain=shown, range=fills), legend=legend)
+    stroke = vl.field("point:N", scale=options(domain=shown, range=[INK for _ in shown]), legend=legend)
     values = prepare.values(pl.DataFrame(rows))
-    return parts.drawn(values, "point", filled=True, size=130, opacity=1).encode(x=x, y=y, color=colour, shape=shape)
+    points = parts.drawn(values, "point", filled=True, size=130, opacity=1, strokeWidth=1)
+    own = {"fill": fill} if colour is None else {"color": colour}
+    return points.encode(x=x, y=y, shape=shape, stroke=stroke, **own)
