@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -548,3 +549,21 @@ def test_a_cache_that_cannot_be_written_does_not_matter(tmp_path, monkeypatch):
     monkeypatch.setenv("BLOATLAB_CACHE", str(tmp_path / "file" / "cache"))
     bundle.script.cache_clear()
     assert "vegaEmbed" in bundle.script()
+
+
+def test_notes_on_claims_stand_below_their_table():
+    rows = pl.DataFrame(
+        {
+            "name": ["a", "b", "c"],
+            "kind": "derived",
+            "unit": "",
+            "published": 4.12,
+            "measured": [3.94, 3.94, 4.12],
+            "tolerance": None,
+            "holds": None,
+            "bound": "",
+            "source": ["CCPerf; over 16 Mbit/s", "CCPerf; over 16 Mbit/s", "CCPerf"],
+        }
+    )
+    notes = SimpleNamespace(claims=model.claims(rows, "CCPerf"), claim_sources=False)
+    assert model.ExperimentView.claim_notes.fget(notes) == [(["a", "b"], "over 16 Mbit/s")]

@@ -158,6 +158,15 @@ class ExperimentView:
         return len({claim.source.split("; ")[0] for claim in self.claims}) > 1
 
     @property
+    def claim_notes(self) -> list[tuple[list[str], str]]:
+        """Notes on claims, such as causes, each with the names of its claims; empty if the table has a column for them."""
+        found: dict[str, list[str]] = {}
+        for claim in () if self.claim_sources else self.claims:
+            if claim.remark:
+                found.setdefault(claim.remark, []).append(claim.name)
+        return [(names, remark) for remark, names in found.items()]
+
+    @property
     def claims_sentence(self) -> str:
         """How many claims hold, by what they rest on. Empty if none was judged."""
         said = counted((claim.kind, claim.holds) for claim in self.claims if claim.holds is not None)
