@@ -169,6 +169,21 @@ def test_ten_flows_of_two_classes() -> None:
 
 
 @real
+@pytest.mark.parametrize("ccp", ["reno", {"kind": "reno"}])
+def test_flows_are_alike_if_all_are_reno(ccp: Any) -> None:
+    tcp, low = scenario(ccp=ccp)["flows"]
+    assert low["start"] == "0s"
+    assert {name: low[name] for name in ("start_jitter", "tcp")} == {
+        name: tcp[name] for name in ("start_jitter", "tcp")
+    }
+    assert scenario(ccp=ccp, ccp_start="2s")["flows"][1]["start"] == "2s"
+    shares = [
+        bloatlab.run(NAME, seed=seed, ccp=ccp, queue="SFQ").experiment_metrics["tcp_share"] for seed in range(1, 4)
+    ]
+    assert sum(shares) / 3 == pytest.approx(50, abs=1)
+
+
+@real
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -132,10 +132,10 @@ class AqmSurvey(Experiment):
             read=read.choice(PUBLISHED, EQUAL), published=PUBLISHED,
         ),
         Parameter(
-            "ccp_start", "5s", "s",
+            "ccp_start", None, "s",
             allowed=shared.A_DURATION,
-            help="start of the low-priority flows; Reno flows start at once; the default and 1 to 6 s are nearest to "
-                 "slide 15",
+            help=f"start of the low-priority flows; Reno flows start at once [default: {setup.CCP_START}, which with 1 to "
+                 "6 s is nearest to slide 15; 0s with `ccp=reno`, so that all flows are alike]",
             read=read.duration, published="not stated",
         ),
         Parameter(
@@ -146,6 +146,12 @@ class AqmSurvey(Experiment):
         ),
         Parameter("time", "60s", "s", allowed=shared.A_DURATION, help="length of the run", read=read.duration, published="60s"),
     )  # fmt: skip
+
+    def derive(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Low-priority flows join later, but flows of Reno are all alike."""
+        if values["ccp_start"] is None:
+            values["ccp_start"] = "0s" if setup.is_reno(values["ccp"]) else setup.CCP_START
+        return values
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
         """The six queues, at the base point."""

@@ -20,6 +20,9 @@ QUEUES: Mapping[str, str] = {
 """Kinds of the source's queues, with their names in the source."""
 CCPS: Mapping[str, str] = {"ledbat": "LEDBAT", "lp": "TCP-LP", "nice": "TCP-NICE"}
 """The source's low-priority congestion controls."""
+RENO = "reno"
+CCP_START = "5s"
+"""When low-priority flows start by default."""
 PUBLISHED, EQUAL = "as-published", "equal-limits"
 FIX, FAIR = "fix", "fair"
 FLOWS = 10
@@ -99,7 +102,7 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
         )
     low = OWN_CCPS.get(ccp, ccp) if isinstance(ccp, str) else ccp
     common = {"start_jitter": params["start_jitter"], "tcp": CONNECTION}
-    tcp = {"cca": "reno", **common}
+    tcp = {"cca": RENO, **common}
     lower = {"cca": low, "start": params["ccp_start"], **common}
     classes = ((TCP, tcp, range(params["wld"])), (CCP, lower, range(params["wld"], FLOWS)))
     if params["delays"] == FIX:
@@ -147,6 +150,11 @@ def low_priority(value: Any) -> Any:
     """The registry's name of a congestion control from the source's or the registry's name."""
     names = {called.lower(): own for own, called in CCPS.items()}
     return names.get(value.lower(), value) if isinstance(value, str) else value
+
+
+def is_reno(ccp: Any) -> bool:
+    """Whether the flows of the low-priority class are Reno too, so that all flows are alike."""
+    return (ccp.get("kind") if isinstance(ccp, Mapping) else ccp) == RENO
 
 
 def mbps(cap: str) -> float:
