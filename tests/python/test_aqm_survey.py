@@ -16,7 +16,7 @@ import bloatlab
 from bloatlab import cli, figures
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
-from bloatlab.experiments.aqm_survey import cases, claims, published, scores, setup
+from bloatlab.experiments.aqm_survey import cases, claims, ns2, published, reasons, scores, setup, trends
 from bloatlab.experiments.aqm_survey.cases import Point
 from bloatlab.experiments.aqm_survey.findings import findings
 from bloatlab.experiments.aqm_survey.measures import MEASURES, jain, measure
@@ -121,11 +121,11 @@ def test_queues_without_drops_share_the_first_place() -> None:
 
 
 def test_spearman_by_hand() -> None:
-    assert claims.spearman([1, 2, 3, 4], [1, 4, 9, 16]) == 1
-    assert claims.spearman([1, 2, 3, 4], [9, 7, 7.5, 1]) == pytest.approx(-0.8)
+    assert trends.spearman([1, 2, 3, 4], [1, 4, 9, 16]) == 1
+    assert trends.spearman([1, 2, 3, 4], [9, 7, 7.5, 1]) == pytest.approx(-0.8)
     # Ranks 1.5 1.5 3: 1.5 / sqrt(2 * 1.5).
-    assert claims.spearman([1, 2, 3], [5, 5, 6]) == pytest.approx(1.5 / math.sqrt(3))
-    assert claims.spearman([1, 2, 3], [5, 5, 5]) == 0
+    assert trends.spearman([1, 2, 3], [5, 5, 6]) == pytest.approx(1.5 / math.sqrt(3))
+    assert trends.spearman([1, 2, 3], [5, 5, 5]) == 0
 
 
 @real
@@ -230,7 +230,11 @@ def test_the_grid_has_57_600_runs_and_the_slides_theirs() -> None:
     slides = read_plan(EXAMPLES / "aqm-survey-slides.toml").runs()
     assert len(slides) == 3600
     given = {json.dumps(run.parameters, sort_keys=True) for run in slides}
-    points = [point for point in cases.POINTS if point.mode == setup.PUBLISHED and point != cases.EXACT]
+    # Those and the grid of slides 7 and 8.
+    axes = [
+        point for point in cases.POINTS if point.ccp in setup.CCPS and 4.0 in (setup.mbps(point.cap), point.buf / 100)
+    ]
+    points = [point for point in axes if point.mode == setup.PUBLISHED and point != cases.EXACT]
     assert given == {json.dumps(get(NAME).resolve(point.parameters), sort_keys=True) for point in points}
 
 
@@ -287,21 +291,64 @@ def test_claims_read_the_points_they_name(invented_cases: dict[str, dict[str, An
     assert verdicts["RED: TCP%"].measured == pytest.approx(58)
     assert verdicts["RED: TCP%"].holds
     assert verdicts["CoDel: QLEN"].holds is False
-    assert verdicts["LEDBAT, DropTail: QLEN grows with BUF (Spearman)"].measured == 1
-    assert verdicts["TCP-NICE, SFQ: DROP falls with CAP (Spearman)"].measured == -1
+    assert verdicts["DropTail, LEDBAT, 4 Mbit/s: QLEN grows with BUF (Spearman)"].measured == 1
+    assert verdicts["DropTail, all Reno, BUF 100: DROP falls with CAP (Spearman)"].measured == -1
+    assert verdicts["SFQ, TCP-NICE: DROP falls with CAP (Spearman)"].measured == -1
     assert verdicts["SFQ: F_CCP within a class"].holds
     assert verdicts["DRR: rank by TCP%"].measured == 1
-    assert verdicts["DRR: score"].holds is None
-    assert verdicts["CoDel: QLEN (ns-2 run again)"].holds is None
+    assert verdicts["DRR: score"].measured == 3
+    assert verdicts["SFQ: QLEN with BUF 400 over that with BUF 100"].claim.kind == "check"
+    # All AQMs have the same score here, so that none wins alone.
+    assert verdicts[reasons.WINNER].holds is False
+    again = verdicts["CoDel: QLEN (ns-2 run again)"]
+    assert (again.claim.published, again.claim.kind, again.holds) == (6.87878, "re-run", False)
+
+
+def test_every_slide_has_its_trends_and_every_reason_its_claim() -> None:
+    slides = {slide for trend in trends.trends() for slide in trend.slides.split(" to ")}
+    assert slides >= {"7", "8", "9", "10", "13", "16", "17", "18", "19", "20"}
+    sources = " ".join(claim.source for claim in claims.CLAIMS)
+    assert "slide 14" in sources
+    assert "slide 15" in sources
+    assert set(reasons.REASONS) <= {claim.name for claim in claims.CLAIMS}
+    # The slides round to a hundredth, so that equal values have no order.
+    assert not any(
+        trend.holds(0.0) for trend in trends.trends() if trend.unit == "points" or trend.says.endswith("(Spearman)")
+    )
+
+
+def test_opposite_correlations_by_hand() -> None:
+    falls, rises = trends.over(Point("sfq"), "buf", "qlen"), trends.over(Point("codel"), "buf", "qlen")
+    slope = {"sfq": -1, "codel": 1}
+    invented = lambda point: {"qlen": float(slope[point.queue] * point.buf)}  # noqa: E731
+    assert trends.opposite(rises, falls)(invented) == -1
+    assert trends.opposite(rises, rises)(invented) == 1
+
+
+def test_the_runs_of_ns_2_are_those_of_the_slides_set_up() -> None:
+    """Where neither flows nor buckets are chosen, ns-2 has slide 15's values within the tolerances for ours."""
+    for queue, name, tolerance in [
+        ("red", "qlen", 0.4),
+        ("choke", "drop", 1.5),
+        ("sfq", "tcp_share", 10),
+        ("codel", "drop", 1.5),
+    ]:
+        assert ns2.metrics(Point(queue))[name] == pytest.approx(published.SLIDE_15[queue][name], abs=tolerance), queue
+    assert "fair_ccp" not in ns2.metrics(Point("red", wld=10))
+    with pytest.raises(KeyError):
+        ns2.metrics(Point("red", "nice"))
 
 
 def test_findings_compare_the_modes(invented_cases: dict[str, dict[str, Any]]) -> None:
-    buffers, collisions, ratio = findings(invented_cases)
+    others, buffers, collisions, ratio = findings(invented_cases)
+    [slide_9, *_] = [row for row in others.rows if row[1] == "DropTail, LEDBAT: FAIR falls with CAP (Spearman)"]
+    assert slide_9 == ("9", slide_9[1], "at most -0.643", "0.905, does not hold", "0, does not hold")
     lengths = {row[0]: row[1:] for row in buffers.rows}
     assert lengths["SFQ, as published"] == ("10.0",) * 4
     assert lengths["DRR, equal limits"] == ("75.0", "150.0", "225.0", "300.0")
-    assert [row[0] for row in collisions.rows[:2]] == ["slides", "ns-2 run again"]
-    assert collisions.rows[2][1:] == ("58.0 (58.0 to 58.0)", "95.0 (95.0 to 95.0)", *("99.5 (99.5 to 99.5)",) * 2)
+    assert [row[0] for row in collisions.rows[:2]] == ["slides", "ns-2 run again, earlier notes"]
+    assert collisions.rows[2][4] == "76.3"
+    assert collisions.rows[4][1:] == ("58.0 (58.0 to 58.0)", "95.0 (95.0 to 95.0)", *("99.5 (99.5 to 99.5)",) * 2)
     assert ratio.rows[0] == ("slides", "5.14", "0.01", "424")
     assert "ratio of the means is 1" in ratio.ours
 
@@ -322,7 +369,12 @@ def tables(found: dict[str, dict[str, Any]]) -> dict[str, pl.DataFrame]:
     runs, parameters, metrics = [], [], []
     for case, run in cases.RUNS.items():
         runs.append((case, run.seed, "done", NAME))
-        resolved = {**run.parameters, "delays": "fix", "time": "60s"}
+        resolved = {
+            **run.parameters,
+            "delays": "fix",
+            "time": "60s",
+            "ccp_start": "0s" if "Reno," in case.split(" Mbit")[0] else "5s",
+        }
         parameters += [(case, name, json.dumps(value)) for name, value in resolved.items()]
         metrics += [
             (case, "experiment", "experiment", name, value) for name, value in found[case]["experiment_metrics"].items()

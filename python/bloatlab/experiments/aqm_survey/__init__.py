@@ -86,6 +86,12 @@ class AqmSurvey(Experiment):
     published: ClassVar[Mapping[str, PublishedRun]] = RUNS
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
+    fitted = (
+        "Fitted to slide 15: packets of 1500 bytes, a base RTT of 52 ms, LEDBAT's target of 25 ms, RED's byte mode, SFQ's 40 "
+        "packets in 16 buckets, DRR's 25 kB, quantum of 250 bytes and one pair of flows that share a queue, CHOKe's "
+        "thresholds, the start of the low-priority flows at 5 s, and the distances at which queues share a rank. "
+        "So the values of slide 15 and the published ranks do not confirm these."
+    )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "queue", "fifo", "",

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from bloatlab.experiments.aqm_survey.measures import measure
-from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, PUBLISHED, QUEUES, mbps
+from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, PUBLISHED, QUEUES, RENO, mbps
 from bloatlab.experiments.base import PublishedRun
 from bloatlab.experiments.claim import Cases, Metrics
 
@@ -56,7 +56,8 @@ class Point:
     def case(self, replication: int) -> str:
         """Name of one of its runs."""
         where = f"{mbps(self.cap):g} Mbit/s, {self.buf} packets, {self.wld} of 10 Reno"
-        return f"{QUEUES.get(self.queue, self.queue)}, {CCPS[self.ccp]}, {where}, {self.mode}, run {replication + 1}"
+        ccp = CCPS.get(self.ccp, "all Reno")
+        return f"{QUEUES.get(self.queue, self.queue)}, {ccp}, {where}, {self.mode}, run {replication + 1}"
 
 
 def along(point: Point, axis: str) -> list[Point]:
@@ -70,6 +71,9 @@ def _points() -> Iterable[Point]:
             yield from chain.from_iterable(along(Point(queue, ccp), axis) for axis in AXES)
     for queue in FAIR_QUEUES:
         yield from along(Point(queue, mode=EQUAL), "buf")
+    # Slides 7 and 8: CAP with a line per BUF.
+    for ccp in ("ledbat", RENO):
+        yield from (Point("fifo", ccp, cap, buf) for cap in CAPS for buf in BUFS)
 
 
 EXACT = Point("DRR without collisions")

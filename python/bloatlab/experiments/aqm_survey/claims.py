@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
 
-from bloatlab.experiments.aqm_survey.cases import AXES, Point, along, mean, means
+from bloatlab.experiments.aqm_survey import ns2, trends
+from bloatlab.experiments.aqm_survey.cases import FAIR_QUEUES, Point, mean, means
 from bloatlab.experiments.aqm_survey.measures import MEASURES, TITLES
-from bloatlab.experiments.aqm_survey.published import RANKS, RERUN, SLIDE_15
+from bloatlab.experiments.aqm_survey.published import RANKS, RERUN, SFQ_DROP_RATIOS, SLIDE_15
+from bloatlab.experiments.aqm_survey.reasons import ALIKE, REASONS, WINNER
 from bloatlab.experiments.aqm_survey.scores import CRITERIA, Score, scores
 from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
-from bloatlab.experiments.claim import Cases, Claim
+from bloatlab.experiments.aqm_survey.trends import AQMS
+from bloatlab.experiments.claim import CHECK, Cases, Claim, Kind
 
 S15, AGAIN = "slide 15", "ns-2 run again"
-TRENDS, SCORES = "slides 7 to 14 and 16 to 19", "score table"
-AQMS = tuple(queue for queue in QUEUES if queue != "fifo")
-CRITICAL: Mapping[int, float] = {4: 1.0, 8: 0.643, 10: 0.564}
-"""Spearman's coefficient that chance exceeds with a probability of 5 %, one-sided, by number of points."""
+TRENDS, SCORES = "slides 7 to 14", "score table"
 TOLERANCES: Mapping[str, Mapping[str, tuple[float | None, float | None]]] = {
     # Measure: queue: absolute, relative.
     "leff": dict.fromkeys(QUEUES, (1.5, None)),
@@ -24,42 +25,9 @@ TOLERANCES: Mapping[str, Mapping[str, tuple[float | None, float | None]]] = {
     "tcp_share": {"red": (6, None), "choke": (6, None), "codel": (6, None), "sfq": (10, None), "drr": (10, None)},
     "drop": dict.fromkeys(QUEUES, (1.5, None)),
 }
-SAME = "same priority"
-REASONS: Mapping[tuple[str, str], str] = {
-    ("codel", SAME): "64.1 %; slide 15 itself has 63.5 %",
-    (
-        "fifo",
-        "lp",
-    ): "both leave nearly everything to Reno; TCP-LP of ns-2 has 97 % at this point, LEDBAT on slide 15 98 %",
-    ("", "TCP%"): (
-        "SFQ and DRR are 1.3 points below CHOKe here, and 0.7 and 1.5 above it on slide 15, and queues less than a point apart "
-        "share a rank; in the re-run the order is SFQ 63.3, DRR 62.7, CoDel 59.3, RED 56.1 %"
-    ),
-    ("", "F_TCP + F_CCP"): (
-        "SFQ is first with 200.0 %, but RED, CHOKe and CoDel are less than half a point lower and share its rank (199.5 to "
-        "199.6; on slide 15 they have 198.8 to 199.1)"
-    ),
-}
-"""Reasons why claims do not hold, by queue and measure or criterion; found in runs."""
 UNITS: Mapping[str, str] = {name: "points" if unit == "%" else unit for name, unit in MEASURES.items()}
 """Unit of claims in percentage points; 1.5 % would mean a share of the value."""
 Reading = Callable[[Cases], float | None]
-
-
-def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
-    """Spearman's rank correlation; equal values share the mean of their ranks; 0 for constant values."""
-    x, y = _ranks(xs), _ranks(ys)
-    centre = (len(x) + 1) / 2
-    products = [
-        math.fsum((a - centre) * (b - centre) for a, b in zip(*pair, strict=True)) for pair in ((x, y), (x, x), (y, y))
-    ]
-    spread = math.sqrt(products[1] * products[2])
-    return products[0] / spread if spread else 0.0
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    order = sorted(values)
-    return [order.index(value) + (order.count(value) + 1) / 2 for value in values]
 
 
 def at(point: Point, name: str) -> Reading:
@@ -67,25 +35,29 @@ def at(point: Point, name: str) -> Reading:
     return lambda cases: mean(cases, point, name)
 
 
-def trend(point: Point, axis: str, name: str) -> Reading:
-    """The rank correlation of a metric with an axis through a point."""
-    points = along(point, axis)
-    return lambda cases: spearman(range(len(points)), [mean(cases, one, name) for one in points])
+def ours(read: trends.Reading) -> Reading:
+    """A trend in our runs."""
+    return lambda cases: read(cache(lambda point: means(cases, point)))
 
 
-def above(points: Sequence[Point], others: Sequence[Point], name: str) -> Reading:
-    """Difference between the means of a metric over two sets of points."""
+def drop_ratio(point: Point) -> Reading:
+    """D_TCP / D_CCP; `None` if the low-priority flows lose nothing."""
 
-    def read(cases: Cases) -> float:
-        pairs = zip(points, others, strict=True)
-        return math.fsum(mean(cases, one, name) - mean(cases, other, name) for one, other in pairs) / len(points)
+    def read(cases: Cases) -> float | None:
+        tcp, ccp = (mean(cases, point, name) for name in ("drop_tcp", "drop_ccp"))
+        return tcp / ccp if ccp else None
 
     return read
 
 
-def ratio(point: Point, other: Point, name: str) -> Reading:
-    """Ratio of the means of a metric at two points."""
-    return lambda cases: mean(cases, point, name) / mean(cases, other, name)
+def quotient(one: Reading, other: Reading) -> Reading:
+    """A number over another; `None` without one of them."""
+
+    def read(cases: Cases) -> float | None:
+        a, b = one(cases), other(cases)
+        return None if a is None or not b else a / b
+
+    return read
 
 
 def place_of(queue: str, criterion: int) -> Reading:
@@ -103,57 +75,57 @@ def scored(cases: Cases, ccp: str = "ledbat") -> dict[str, Score]:
     return scores({queue: means(cases, Point(queue, ccp)) for queue in AQMS})
 
 
+def lead_of(queue: str) -> Reading:
+    """Difference between a queue's score and the best of the others'; negative if it wins alone."""
+
+    def read(cases: Cases) -> float:
+        found = {name: score.total for name, score in scored(cases).items()}
+        return float(found.pop(queue) - min(found.values()))
+
+    return read
+
+
+def _table(rows: Mapping[str, Mapping[str, float]], kind: Kind, source: str, suffix: str = "") -> list[Claim]:
+    """The measures of the base point that have a tolerance."""
+    return [
+        Claim(
+            f"{QUEUES[queue]}: {TITLES[name]}{suffix}", rows[queue][name], at(Point(queue), name), UNITS[name], source, kind,
+            absolute, relative,
+        )
+        for name in MEASURES for queue, (absolute, relative) in TOLERANCES.get(name, {}).items() if queue in rows
+    ]  # fmt: skip
+
+
 def _slide_15() -> list[Claim]:
-    found = []
-    for name in MEASURES:
-        for queue, (absolute, relative) in TOLERANCES.get(name, {}).items():
-            value = SLIDE_15[queue][name]
-            unit = UNITS[name]
-            read = at(Point(queue), name)
-            found.append(
-                Claim(
-                    f"{QUEUES[queue]}: {TITLES[name]}",
-                    value,
-                    read,
-                    unit,
-                    S15,
-                    "stated",
-                    absolute,
-                    relative,
-                    note=_why(queue, name),
-                )
-            )
     fifo = Claim(
         "DropTail: QLEN, 260 to 330", 295, at(Point("fifo"), "qlen"), "packets", f"{S15}: 305.16", "stated", absolute=35
     )
-    return [fifo, *found]
+    return [fifo, *_table(SLIDE_15, "stated", S15)]
 
 
-def _why(queue: str, name: str) -> str:
-    return REASONS.get((queue, name), "")
+def _again() -> list[Claim]:
+    base = {queue: ns2.metrics(Point(queue)) for queue in QUEUES}
+    return [
+        *_table(RERUN, "re-run", f"{AGAIN}, earlier notes", f" ({AGAIN}, earlier)"),
+        *_table(base, "re-run", f"{AGAIN}, ten seeds", f" ({AGAIN})"),
+    ]
 
 
 def _trends() -> list[Claim]:
-    found = []
-    for ccp, called in CCPS.items():
-        found.append(
-            Claim(
-                f"{called}, DropTail: QLEN grows with BUF (Spearman)", CRITICAL[len(AXES["buf"])],
-                trend(Point("fifo", ccp), "buf", "qlen"), "", TRENDS, "stated", bound="at least",
-            )
-        )  # fmt: skip
-        found += [
-            Claim(
-                f"{called}, {QUEUES[queue]}: DROP falls with CAP (Spearman)", -CRITICAL[len(AXES["cap"])],
-                trend(Point(queue, ccp), "cap", "drop"), "", TRENDS, "stated", bound="at most",
-            )
-            for queue in QUEUES
-        ]  # fmt: skip
+    found = [
+        Claim(
+            trend.says, trend.limit, ours(trend.read), trend.unit, f"slide{'s' * (' ' in trend.slides)} {trend.slides}", "stated",
+            bound=trend.bound,
+        )
+        for trend in trends.trends()
+    ]  # fmt: skip
     found += [
         Claim(
             f"{QUEUES[queue]}: QLEN with BUF 400 over that with BUF 100", 1,
-            ratio(Point(queue), Point(queue, buf=100), "qlen"),
-            "", f"{TRENDS}: AQM eliminates the impact of BUF", "stated", relative=0.1,
+            quotient(at(Point(queue), "qlen"), at(Point(queue, buf=100), "qlen")),
+            "", f"{TRENDS}: AQM eliminates the impact of BUF",
+            # As published, SFQ and DRR have no BUF.
+            CHECK if queue in FAIR_QUEUES else "stated", relative=0.1,
         )
         for queue in AQMS
     ]  # fmt: skip
@@ -163,73 +135,71 @@ def _trends() -> list[Claim]:
     )
     found += [
         Claim(
-            f"{QUEUES[queue]}: TCP%, 52 to 64", 58, at(Point(queue), "tcp_share"), "points", same, "stated", absolute=6,
-            note=_why(queue, SAME),
+            f"{QUEUES[queue]}: TCP%, 52 to 64", 58, at(Point(queue), "tcp_share"), "points", same, "stated", absolute=6
         )
         for queue in AQMS
-    ]  # fmt: skip
-    codel, choke = Point("codel"), Point("choke")
-    lines = {"at the base point": ([codel], [choke])} | {
-        f"mean over {axis.upper()}": (along(codel, axis), along(choke, axis)) for axis in AXES
-    }
+    ]
     found += [
         Claim(
-            f"TCP% of CoDel above CHOKe's, {where}",
-            0,
-            above(*points, "tcp_share"),
+            f"SFQ: {TITLES[name]} within a class",
+            99,
+            at(Point("sfq"), name),
             "points",
             TRENDS,
             "stated",
             bound="at least",
         )
-        for where, points in lines.items()
-    ]
-    found += [
-        Claim(
-            f"SFQ: {TITLES[name]} within a class", 99, at(Point("sfq"), name), "points", TRENDS, "stated", bound="at least",
-        )
         for name in ("fair_tcp", "fair_ccp")
-    ]  # fmt: skip
-    found += [
+    ]
+    found.append(
         Claim(
-            f"{QUEUES[queue]}: TCP% with TCP-LP above that with LEDBAT", 0,
-            above([Point(queue, "lp")], [Point(queue)], "tcp_share"), "points", TRENDS, "stated", bound="at least",
-            note=_why(queue, "lp"),
+            ALIKE, _ratio_15("drr") / _ratio_15("choke"), quotient(drop_ratio(Point("drr")), drop_ratio(Point("choke"))),
+            "", "slide 14; the value from slide 15", "stated", relative=0.25,
         )
-        for queue in QUEUES
-    ]  # fmt: skip
+    )  # fmt: skip
     return found
 
 
-def _places() -> list[Claim]:
-    return [
+def _ratio_15(queue: str) -> float:
+    return SLIDE_15[queue]["drop_tcp"] / SLIDE_15[queue]["drop_ccp"]
+
+
+def _scores() -> list[Claim]:
+    places = [
         Claim(
-            f"{QUEUES[queue]}: rank by {criterion}", RANKS[queue][place],
-            place_of(queue, place), "", SCORES, "stated", absolute=0,
-            note=_why("", criterion),
+            f"{QUEUES[queue]}: rank by {criterion}", RANKS[queue][place], place_of(queue, place), "", SCORES, "stated",
+            absolute=0,
         )
         for place, criterion in enumerate(CRITERIA) for queue in AQMS
     ]  # fmt: skip
+    totals = [
+        Claim(
+            f"{QUEUES[queue]}: score", sum(ranks), total_of(queue), "", SCORES, "stated", absolute=0,
+        )
+        for queue, ranks in RANKS.items()
+    ]  # fmt: skip
+    winner = Claim(
+        WINNER, -1, lead_of("sfq"), "", SCORES, "stated",
+        bound="at most",
+    )  # fmt: skip
+    ratios = [
+        Claim(
+            f"SFQ: D_TCP / D_CCP with {CCPS[ccp]}", value, drop_ratio(Point("sfq", ccp)), "", "slide 17", "stated", relative=0.1,
+        )
+        for ccp, value in SFQ_DROP_RATIOS.items()
+    ]  # fmt: skip
+    return [*places, *totals, winner, *ratios]
 
 
 def _compared() -> list[Claim]:
     judged = {(queue, name) for name, queues in TOLERANCES.items() for queue in queues} | {("fifo", "qlen")}
-    rest = [
+    return [
         Claim(f"{QUEUES[queue]}: {TITLES[name]}", value, at(Point(queue), name), UNITS[name], S15, "stated")
         for queue, row in SLIDE_15.items() for name, value in row.items() if (queue, name) not in judged
     ]  # fmt: skip
-    total = [
-        Claim(
-            f"{QUEUES[queue]}: score", sum(ranks), total_of(queue), "", SCORES, "stated",
-        )
-        for queue, ranks in RANKS.items()
-    ]  # fmt: skip
-    again = [
-        Claim(f"{QUEUES[queue]}: {TITLES[name]} ({AGAIN})", value, at(Point(queue), name), UNITS[name], AGAIN, "re-run")
-        for queue, row in RERUN.items() for name, value in row.items()
-    ]  # fmt: skip
-    return [*total, *rest, *again]
 
 
-CLAIMS: tuple[Claim, ...] = (*_slide_15(), *_trends(), *_places())
+CLAIMS: tuple[Claim, ...] = tuple(
+    replace(claim, note=REASONS.get(claim.name, "")) for claim in (*_slide_15(), *_trends(), *_scores(), *_again())
+)
 COMPARISON: tuple[Claim, ...] = tuple(_compared())

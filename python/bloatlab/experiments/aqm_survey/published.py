@@ -31,10 +31,10 @@ RERUN = _rows(
         "codel": (98.9, 59.3, 7.40, 96.0, 99.5, 99.4, 7.3, 7.5, 7.0),
     }
 )
-"""The same point in ns-2 with ten seeds, without CHOKe."""
+"""The same point in ns-2 with ten seeds, without CHOKe, from earlier notes; `ns2` has our own runs."""
 RANKS: Mapping[str, tuple[int, int, int]] = {
     "red": (2, 2, 4), "choke": (3, 2, 3), "drr": (3, 5, 2), "sfq": (3, 1, 1), "codel": (1, 2, 4),
 }  # fmt: skip
 """The score table: ranks by TCP%, by F_TCP + F_CCP and by D_TCP / D_CCP; the score is their sum."""
-SFQ_DROP_RATIO = 424
-"""D_TCP / D_CCP of SFQ in the score table."""
+SFQ_DROP_RATIOS: Mapping[str, float] = {"ledbat": 424, "lp": 1.29, "nice": 85.52}
+"""D_TCP / D_CCP of SFQ in the score tables of slide 17, by low-priority congestion control."""

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from bloatlab.experiments.aqm_survey.measures import MEASURES, TITLES
-from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIO, SLIDE_15
+from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIOS, SLIDE_15
 from bloatlab.experiments.aqm_survey.scores import CRITERIA, scores
 from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
 from bloatlab.figures import network, palette, parts, prepare, survey
@@ -364,7 +364,7 @@ def score_rows(tables: network.Tables) -> pl.DataFrame:
         slides: list[dict[str, Any]] = []
         for queue, ranks in RANKS.items():
             of = SLIDE_15[queue]
-            ratio = SFQ_DROP_RATIO if queue == "sfq" else of["drop_tcp"] / of["drop_ccp"]
+            ratio = SFQ_DROP_RATIOS["ledbat"] if queue == "sfq" else of["drop_tcp"] / of["drop_ccp"]
             values = _values(of["tcp_share"], of["fair_tcp"] + of["fair_ccp"], ratio)
             slides += _row(f"{CCPS['ledbat']}, slides", QUEUES[queue], ranks, values, len(RANKS))
         rows = slides + rows

@@ -1,0 +1,196 @@
+// What ns-2 2.35 lacks of the survey: LEDBAT for Agent/TCP/Linux, Queue/CoDel and Queue/CHOKe. A Tcl library for `load`
+// (see `ns2_survey.py`), written from draft-ietf-ledbat-congestion, RFC 8289 and the paper of Pan, Prabhakar and Psounis.
+
+#include <cmath>
+#include <cstring>
+
+#include "ip.h"
+#include "packet.h"
+#include "queue.h"
+#include "random.h"
+
+extern "C" {
+#include "tcp/linux/ns-linux-util.h"
+int tcp_register_congestion_control(struct tcp_congestion_ops*);
+u32 tcp_reno_ssthresh(struct tcp_sock*);
+u32 tcp_reno_min_cwnd(const struct tcp_sock*);
+}
+
+namespace {
+
+// As the authors of LEDBAT's module for ns-2 had it: no slow start, windows down to one segment, no filter of delays.
+const double kTargetMs = 25;
+
+struct Ledbat {
+    double base_ms;
+    double queueing_ms;
+    double fraction;  // Of a segment, beyond snd_cwnd.
+};
+
+Ledbat* State(tcp_sock* sk) { return reinterpret_cast<Ledbat*>(sk->icsk_ca_priv); }
+
+void LedbatInit(tcp_sock* sk) { *State(sk) = Ledbat{1e9, 0, 0}; }
+
+void LedbatAcked(tcp_sock* sk, u32, long long) {
+    // One-way delay in milliseconds, the resolution of TCP's timestamps.
+    const double delay = double(sk->rx_opt.rcv_tsval) - double(sk->rx_opt.rcv_tsecr);
+    Ledbat* state = State(sk);
+    if (delay < state->base_ms) state->base_ms = delay;
+    state->queueing_ms = delay - state->base_ms;
+}
+
+void LedbatAvoid(tcp_sock* sk, u32, u32, u32, int) {
+    Ledbat* state = State(sk);
+    const double window = double(sk->snd_cwnd) + state->fraction;
+    const double wanted = std::fmax(1.0, window + (kTargetMs - state->queueing_ms) / kTargetMs / window);
+    sk->snd_cwnd = static_cast<u32>(wanted);
+    state->fraction = wanted - double(sk->snd_cwnd);
+}
+
+tcp_congestion_ops ledbat;
+
+class CoDel : public Queue {
+public:
+    CoDel() { pq_ = &queue_; }
+
+protected:
+    static constexpr double kTarget = 0.005, kInterval = 0.1;
+    PacketQueue queue_;
+    bool dropping_ = false;
+    double first_above_ = 0, next_ = 0;
+    unsigned count_ = 0, last_count_ = 0;
+
+    static double Now() { return Scheduler::instance().clock(); }
+
+    void enque(Packet* packet) {
+        if (queue_.length() >= qlim_) {
+            drop(packet);
+            return;
+        }
+        hdr_cmn::access(packet)->timestamp() = Now();
+        queue_.enque(packet);
+    }
+
+    Packet* Take(bool& late) {
+        late = false;
+        Packet* packet = queue_.deque();
+        if (!packet) {
+            first_above_ = 0;
+            return packet;
+        }
+        if (Now() - hdr_cmn::access(packet)->timestamp() < kTarget || queue_.byteLength() <= 1500) {
+            first_above_ = 0;
+        } else if (first_above_ == 0) {
+            first_above_ = Now() + kInterval;
+        } else {
+            late = Now() >= first_above_;
+        }
+        return packet;
+    }
+
+    double After(double time) const { return time + kInterval / std::sqrt(double(count_)); }
+
+    Packet* deque() {
+        bool late;
+        Packet* packet = Take(late);
+        if (!packet) {
+            dropping_ = false;
+            return packet;
+        }
+        if (dropping_) {
+            if (!late) dropping_ = false;
+            while (dropping_ && Now() >= next_) {
+                drop(packet);
+                ++count_;
+                packet = Take(late);
+                if (!late) {
+                    dropping_ = false;
+                } else {
+                    next_ = After(next_);
+                }
+            }
+        } else if (late) {
+            drop(packet);
+            packet = Take(late);
+            dropping_ = true;
+            const unsigned recent = count_ - last_count_;
+            count_ = recent > 1 && Now() - next_ < 16 * kInterval ? recent : 1;
+            next_ = After(Now());
+            last_count_ = count_;
+        }
+        return packet;
+    }
+};
+
+// With the parameters that bloatlab's experiment uses, since the slides state none.
+class Choke : public Queue {
+public:
+    Choke() { pq_ = &queue_; }
+
+protected:
+    static constexpr double kMin = 6, kMax = 18, kWeight = 1.0 / 64, kProbability = 0.1;
+    PacketQueue queue_;
+    double average_ = 0;
+    unsigned since_ = 0;  // Packets since the last early drop.
+
+    void enque(Packet* packet) {
+        average_ += kWeight * (queue_.length() - average_);
+        if (average_ >= kMin) {
+            Packet* other = queue_.lookup(int(Random::uniform() * queue_.length()));
+            if (other && hdr_ip::access(other)->flowid() == hdr_ip::access(packet)->flowid()) {
+                queue_.remove(other);
+                drop(other);
+                drop(packet);
+                return;
+            }
+            if (average_ >= kMax || Marked()) {
+                since_ = 0;
+                drop(packet);
+                return;
+            }
+        } else {
+            since_ = 0;
+        }
+        if (queue_.length() >= qlim_) {
+            drop(packet);
+        } else {
+            queue_.enque(packet);
+        }
+    }
+
+    bool Marked() {
+        const double probability = kProbability * (average_ - kMin) / (kMax - kMin);
+        ++since_;
+        const double spread = 1 - since_ * probability;
+        return spread <= 0 || Random::uniform() < probability / spread;
+    }
+
+    Packet* deque() { return queue_.deque(); }
+};
+
+class ChokeClass : public TclClass {
+public:
+    ChokeClass() : TclClass("Queue/CHOKe") { bind(); }
+    TclObject* create(int, const char* const*) { return new Choke; }
+};
+
+class CoDelClass : public TclClass {
+public:
+    CoDelClass() : TclClass("Queue/CoDel") { bind(); }
+    TclObject* create(int, const char* const*) { return new CoDel; }
+};
+
+}  // namespace
+
+extern "C" int Survey_Init(Tcl_Interp*) {
+    new CoDelClass;
+    new ChokeClass;
+    ledbat.flags = TCP_CONG_RTT_STAMP;
+    ledbat.init = LedbatInit;
+    ledbat.ssthresh = tcp_reno_ssthresh;
+    ledbat.min_cwnd = tcp_reno_min_cwnd;
+    ledbat.cong_avoid = LedbatAvoid;
+    ledbat.pkts_acked = LedbatAcked;
+    std::strcpy(ledbat.name, "ledbat");
+    return tcp_register_congestion_control(&ledbat) == 0 ? TCL_OK : TCL_ERROR;
+}
