@@ -33,6 +33,10 @@ from conftest import REAL
 NAME = "aqm-survey"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SURVEYED = [name for name in registry.REGISTRY if name.startswith("survey_")]
+SMALL = {
+    "survey_base": 9, "survey_scores": 4, "survey_shares": 3, "survey_buffer": 9, "survey_drop_tail": 2, "survey_mixtures": 3,
+}  # fmt: skip
+"""Figures and their number of panels."""
 real = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
 
 
@@ -388,11 +392,36 @@ def tables(found: dict[str, dict[str, Any]]) -> dict[str, pl.DataFrame]:
 
 
 @pytest.mark.parametrize("width", [900, 360])
-@pytest.mark.parametrize("name", ["survey_base", "survey_scores", "survey_shares", "survey_buffer"])
+@pytest.mark.parametrize("name", SMALL)
 def test_figures_draw_at_both_widths(name: str, width: int, invented_cases: dict[str, dict[str, Any]]) -> None:
     spec = figures.draw(name, tables(invented_cases), width=width).to_dict(validate=width == 900)
-    panels = {"survey_base": 9, "survey_scores": 4, "survey_shares": 3, "survey_buffer": 9}
-    assert len(spec["concat"]) == panels[name]
+    assert len(spec["concat"]) == SMALL[name]
+
+
+def test_drop_tail_has_a_line_per_buffer_and_all_reno_a_column(invented_cases: dict[str, dict[str, Any]]) -> None:
+    every = tables(invented_cases)
+    grid = survey.by_buffer(every)
+    assert grid.group_by("ccp").agg(pl.struct("cap", "buf").n_unique().alias("n")).sort("ccp").rows() == [
+        ("LEDBAT", 32), ("all Reno", 32),
+    ]  # fmt: skip
+    drawn = figures.draw("survey_drop_tail", every, width=900).to_dict()["datasets"].values()
+    assert {(row["ccp"], row["series"]) for data in drawn for row in data} == {
+        (ccp, f"BUF {packets}") for ccp in ("LEDBAT", "all Reno") for packets in cases.BUFS
+    }
+    # All Reno is not one of the low-priority congestion controls of the other figures.
+    assert set(survey.over(every, "cap")["ccp"]) == set(setup.CCPS.values())
+
+
+def test_the_answer_leaves_out_runs_of_reno_alone() -> None:
+    from test_answers import made
+
+    runs = [
+        ({"queue": "fifo", "ccp": ccp}, {"experiment_metrics": {"qlen": 300.0, "fair": 50.0, "tcp_share": share}})
+        for ccp, share in (("ledbat", 98.0), ("lp", 94.0), ("reno", 50.0))
+    ]
+    answer = " ".join(get(NAME).answer(made(*runs)))
+    assert "from 94 % with lp to 98 % with ledbat" in answer
+    assert "reno" not in answer
 
 
 def test_an_axis_goes_through_the_base_point(invented_cases: dict[str, dict[str, Any]]) -> None:

@@ -16,8 +16,8 @@ from specification import colours, mark, rows, titles, units
 RANKINGS = {"ranking", "places", "overall"}
 MATRICES = {
     "share_matrix", "delay_matrix", "srtt_grid", "load_delay", "load_loss", "buffer_delay", "survey_base", "survey_scores",
-    "survey_shares", "survey_capacity", "survey_buffer", "survey_workload", "limit_series", "fetch_times", "limit_rtt",
-    "replications", "engine_series", "published",
+    "survey_shares", "survey_mixtures", "survey_drop_tail", "survey_capacity", "survey_buffer", "survey_workload",
+    "limit_series", "fetch_times", "limit_rtt", "replications", "engine_series", "published",
 }  # fmt: skip
 """Of pairs, by two parameters, over parameters of one experiment, and of several engines: test_coexistence.py,
 test_mmwave_grid.py, test_nr_rlc_figures.py, test_aqm_survey.py, test_home_router.py, test_compare_engines.py."""

@@ -32,6 +32,8 @@ FILES = {
     "survey_base": "survey",
     "survey_scores": "survey",
     "survey_shares": "survey",
+    "survey_mixtures": "survey",
+    "survey_drop_tail": "survey",
     "survey_capacity": "survey",
     "survey_buffer": "survey",
     "survey_workload": "survey",

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from bloatlab.experiments.aqm_survey.measures import MEASURES
-from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, FIX, PUBLISHED, QUEUES, mbps
+from bloatlab.experiments.aqm_survey.setup import CCPS, EQUAL, FIX, PUBLISHED, QUEUES, RENO, mbps
 from bloatlab.figures import network
 
 BASE: Mapping[str, Any] = {"cap": 4.0, "buf": 400, "wld": 5, "delays": FIX, "mode": PUBLISHED}
@@ -80,6 +80,20 @@ def over(tables: network.Tables, axis: str) -> pl.DataFrame:
             pl.when(is_equal).then(pl.format("{}, equal limits", "queue")).otherwise("queue").alias("series")
         )
     return frame if frame["x"].n_unique() > 1 else frame.clear()
+
+
+def by_buffer(tables: network.Tables) -> pl.DataFrame:
+    """The runs under DropTail over CAP and BUF together, of each congestion control with such a grid."""
+    frame = runs(tables)
+    if frame.is_empty():
+        return frame
+    own = frame.filter(pl.col("queue") == QUEUES["fifo"])
+    grids = [held(own.filter(pl.col("ccp") == ccp), "cap", "buf") for ccp in ordered(own["ccp"], CCPS)]
+    # More points than the two axes through the base point have.
+    found = [
+        one for one in grids if one.select("cap", "buf").n_unique() > one["cap"].n_unique() + one["buf"].n_unique() - 1
+    ]
+    return pl.concat(found).with_columns(pl.col("ccp").replace(RENO, "all Reno")) if found else frame.clear()
 
 
 def ordered(names: pl.Series, known: Mapping[str, str]) -> list[str]:

@@ -79,8 +79,8 @@ class AqmSurvey(Experiment):
     measures: ClassVar[Mapping[str, str]] = MEASURES
     measure_titles: ClassVar[Mapping[str, str]] = HEADINGS
     figures: ClassVar[tuple[str, ...]] = (
-        "survey_base", "survey_scores", "survey_shares", "survey_capacity", "survey_buffer", "survey_workload",
-        "queue", "time_series",
+        "survey_base", "survey_scores", "survey_shares", "survey_drop_tail", "survey_capacity", "survey_buffer",
+        "survey_workload", "survey_mixtures", "queue", "time_series",
     )  # fmt: skip
     cases: ClassVar[Sequence[str]] = tuple(RUNS)
     published: ClassVar[Mapping[str, PublishedRun]] = RUNS
@@ -169,6 +169,10 @@ class AqmSurvey(Experiment):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
+        low = [ccp for ccp in runs.values("ccp") if not setup.is_reno(ccp)]
+        if 0 < len(low) < len(runs.values("ccp")):
+            # Without low-priority flows there are no two classes to compare.
+            runs = runs.among("ccp", low)
         groups = runs.by(*self.compared)
         queue = Quantity("mean queue", _of_survey("qlen"), phrases.packets, answering.WAIT)
         fair = Quantity("fairness of all flows by Jain's index", _of_survey("fair", 0.01), phrases.index)

@@ -48,7 +48,7 @@ def _other_trends(cases: Cases) -> Finding:
         "Slides 7 to 20 state a trend each.",
         f"{missing} trends do not show in our runs. {agree} of them do not show in our runs of ns-2 2.35 either, with the same "
         f"set-up, so our simulator is not the reason.{others}{only}",
-        ("slide", "trend", "stated", "ns-2 2.35", "here"),
+        ("slide", "trend", "needed", "ns-2 2.35", "here"),
         tuple(sorted(rows, key=lambda row: int(row[0].partition(" ")[0]))),
         "Spearman's coefficient over the axis, which must exceed what chance gives with 5 %; otherwise a difference at the base "
         "point, which must be at least the last digit of the slides (0.01 points). ns-2: five seeds a point, ten at the base "

@@ -9,7 +9,7 @@ import polars as pl
 from bloatlab.experiments.aqm_survey.measures import MEASURES, TITLES
 from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIOS, SLIDE_15
 from bloatlab.experiments.aqm_survey.scores import CRITERIA, scores
-from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES
+from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES, RENO
 from bloatlab.figures import network, palette, parts, prepare, survey
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -32,7 +32,8 @@ ALONG = (
 
 
 def _note(tables: network.Tables) -> str:
-    ccps = survey.runs(tables)["ccp"].n_unique() - MOST
+    # All Reno has a figure of its own.
+    ccps = len(set(survey.runs(tables)["ccp"]) - {RENO}) - MOST
     queues = survey.left_out(tables)
     left = [
         f"The first {MOST} congestion controls are shown; {ccps} more are in the table of runs." if ccps > 0 else "",
@@ -161,6 +162,33 @@ def _lines(
 
 
 @as_figure(
+    title="DropTail's queue and drops over CAP",
+    caption="After slides 7 and 8: one line per BUF, for each congestion control of the other five flows. Means over the "
+    "runs, with bars from the lowest to the highest. WLD is 5.",
+    needs=("measured",),
+    when=lambda tables: not survey.by_buffer(tables).is_empty(),
+    of_runs=True,
+)
+def survey_drop_tail(tables: network.Tables, *, width: int) -> Any:
+    """QLEN and DROP under DropTail over CAP: one column per congestion control, one line per BUF.
+
+    Args:
+        tables: `measured`, as `figures.of_runs` gives it.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
+
+    Returns:
+        The chart.
+    """
+    frame = survey.by_buffer(tables).with_columns(pl.col("cap").alias("x"), pl.format("BUF {}", "buf").alias("series"))
+    ccps = survey.ordered(frame["ccp"], CCPS)[:MOST]
+    frame = frame.filter(pl.col("ccp").is_in(ccps))
+    names = [f"BUF {packets}" for packets in sorted(frame["buf"].unique())]
+    across = 1 if width < NARROW else len(ccps)
+    panels = [_lines(frame, name, "cap", ccps, names, width, across) for name in ("qlen", "drop")]
+    return _grid(panels, 1)
+
+
+@as_figure(
     title="The base point",
     caption="Every metric of every queue, after slide 15: the mean over the runs, with a line from the lowest to the "
     "highest. Dashes are the values of slide 15, with LEDBAT. LEFF: share of the capacity in use. TCP%: share of the "
@@ -258,18 +286,8 @@ def survey_shares(tables: network.Tables, *, width: int) -> Any:
     ccps, names = shown_ccps(frame), survey.ordered(frame["queue"], QUEUES)
     across = 1 if width < NARROW else len(ccps)
     wide = plot_width(width, across)
-    colours = _colours(names)
-    columns = parts.legend_columns(names, width - 70)
-    colour = parts.colour(names, list(colours.values()), field="queue", columns=columns)
-    shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
-    legend = options(title=None, columns=columns) if len(names) > 1 else None
-    shape = vl.field("queue:N", scale=options(domain=names, range=shapes), legend=legend)
-    x = vl.field(
-        "fair:Q", axis=options(title="FAIR (%)", grid=True), scale=options(domain=_domain(frame, "fair"), nice=False)
-    )
-    y = vl.field(
-        "tcp_share:Q", axis=options(title="TCP% (%)"), scale=options(domain=_domain(frame, "tcp_share"), nice=False)
-    )
+    colour, shape = _by_queue(names, width)
+    x, y = _shares(frame)
     panels = []
     for ccp in ccps:
         own = frame.filter(pl.col("ccp") == ccp).select("queue", "fair", "tcp_share")
@@ -282,6 +300,50 @@ def survey_shares(tables: network.Tables, *, width: int) -> Any:
                 width=wide, height=230, title=options(text=ccp, fontSize=12),
             )
         )  # fmt: skip
+    return _grid(panels, across)
+
+
+@as_figure(
+    title="TCP's share against fairness, over WLD",
+    caption="After slide 20: one mark per WLD, a mean over the runs, joined in the order of WLD from the smallest mark (fewest "
+    "Reno flows) to the largest. CAP and BUF are at the base point.",
+    needs=("measured",),
+    when=lambda tables: prepare.has_values(survey.over(tables, "wld"), "tcp_share"),
+    of_runs=True,
+    note=_note,
+)
+def survey_mixtures(tables: network.Tables, *, width: int) -> Any:
+    """TCP's share against the fairness of all flows for each WLD, one panel per congestion control.
+
+    Args:
+        tables: `measured`, as `figures.of_runs` gives it.
+        width: Width of the whole figure, pixels; below 560 the panels are stacked.
+
+    Returns:
+        The chart.
+    """
+    frame = survey.over(tables, "wld").drop_nulls(["tcp_share", "fair"])
+    ccps, names = shown_ccps(frame), survey.ordered(frame["queue"], QUEUES)
+    across = 1 if width < NARROW else len(ccps)
+    colour, shape = _by_queue(names, width)
+    x, y = _shares(frame)
+    size = vl.field("x:Q", scale=options(range=[12, 110]), legend=None)
+    panels = []
+    for ccp in ccps:
+        means = (
+            frame.filter(pl.col("ccp") == ccp)
+            .group_by("queue", "x", maintain_order=True)
+            .agg(pl.col("fair", "tcp_share").mean())
+            .sort("queue", "x")
+        )
+        line = parts.drawn(vl.UNSET, "line", strokeWidth=1, opacity=0.6).encode(x=x, y=y, color=colour, order="x:Q")
+        marks = parts.drawn(vl.UNSET, "point", filled=False, strokeWidth=1.4, opacity=1).encode(
+            x=x, y=y, color=colour, shape=shape, size=size
+        )
+        title = options(text=ccp, fontSize=12)
+        panels.append(
+            vl.layer(line, marks, data=prepare.values(means), width=plot_width(width, across), height=230, title=title)
+        )
     return _grid(panels, across)
 
 
@@ -418,6 +480,24 @@ def _colours(names: list[str]) -> dict[str, str]:
     own = [name.partition(",")[0] for name in names]
     assigned = palette.assign(kinds.get(name, name) for name in own)
     return {name: assigned[kinds.get(of, of)] for name, of in zip(names, own, strict=True)}
+
+
+def _by_queue(names: list[str], width: int) -> tuple[Any, Any]:
+    """Colour and shape of each queue."""
+    columns = parts.legend_columns(names, width - 70)
+    shapes = [palette.SHAPES[index % len(palette.SHAPES)] for index in range(len(names))]
+    legend = options(title=None, columns=columns) if len(names) > 1 else None
+    colour = parts.colour(names, list(_colours(names).values()), field="queue", columns=columns)
+    return colour, vl.field("queue:N", scale=options(domain=names, range=shapes), legend=legend)
+
+
+def _shares(frame: pl.DataFrame) -> tuple[Any, Any]:
+    """The axes of FAIR and TCP%."""
+    found = []
+    for name in ("fair", "tcp_share"):
+        axis = options(title=_title(name), grid=True)
+        found.append(vl.field(f"{name}:Q", axis=axis, scale=options(domain=_domain(frame, name), nice=False)))
+    return found[0], found[1]
 
 
 def _grid(panels: list[Any], across: int) -> Any:
