@@ -25,16 +25,22 @@ struct Ledbat {
     double base_ms;
     double queueing_ms;
     double fraction;  // Of a segment, beyond snd_cwnd.
+    int ignored;      // Samples to ignore.
 };
 
 Ledbat* State(tcp_sock* sk) { return reinterpret_cast<Ledbat*>(sk->icsk_ca_priv); }
 
-void LedbatInit(tcp_sock* sk) { *State(sk) = Ledbat{1e9, 0, 0}; }
+void LedbatInit(tcp_sock* sk) { *State(sk) = Ledbat{1e9, 0, 0, 0}; }
+
+// The first packet is a SYN of 40 bytes, which gets through DRR between the others' packets.
+void LedbatDataInit(tcp_sock* sk) { *State(sk) = Ledbat{1e9, 0, 0, 1}; }
 
 void LedbatAcked(tcp_sock* sk, u32, long long) {
     // One-way delay in milliseconds, the resolution of TCP's timestamps.
     const double delay = double(sk->rx_opt.rcv_tsval) - double(sk->rx_opt.rcv_tsecr);
     Ledbat* state = State(sk);
+    if (state->ignored-- > 0) return;
+    state->ignored = 0;
     if (delay < state->base_ms) state->base_ms = delay;
     state->queueing_ms = delay - state->base_ms;
 }
@@ -47,7 +53,18 @@ void LedbatAvoid(tcp_sock* sk, u32, u32, u32, int) {
     state->fraction = wanted - double(sk->snd_cwnd);
 }
 
-tcp_congestion_ops ledbat;
+int Register(tcp_congestion_ops& ops, const char* name, void (*init)(tcp_sock*)) {
+    ops.flags = TCP_CONG_RTT_STAMP;
+    ops.init = init;
+    ops.ssthresh = tcp_reno_ssthresh;
+    ops.min_cwnd = tcp_reno_min_cwnd;
+    ops.cong_avoid = LedbatAvoid;
+    ops.pkts_acked = LedbatAcked;
+    std::strcpy(ops.name, name);
+    return tcp_register_congestion_control(&ops);
+}
+
+tcp_congestion_ops ledbat, ledbat_data;
 
 class CoDel : public Queue {
 public:
@@ -185,12 +202,6 @@ public:
 extern "C" int Survey_Init(Tcl_Interp*) {
     new CoDelClass;
     new ChokeClass;
-    ledbat.flags = TCP_CONG_RTT_STAMP;
-    ledbat.init = LedbatInit;
-    ledbat.ssthresh = tcp_reno_ssthresh;
-    ledbat.min_cwnd = tcp_reno_min_cwnd;
-    ledbat.cong_avoid = LedbatAvoid;
-    ledbat.pkts_acked = LedbatAcked;
-    std::strcpy(ledbat.name, "ledbat");
-    return tcp_register_congestion_control(&ledbat) == 0 ? TCL_OK : TCL_ERROR;
+    const int failed = Register(ledbat, "ledbat", LedbatInit) | Register(ledbat_data, "ledbat-data", LedbatDataInit);
+    return failed ? TCL_ERROR : TCL_OK;
 }

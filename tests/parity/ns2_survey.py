@@ -20,7 +20,7 @@ from statistics import fmean
 
 from bloatlab.experiments.aqm_survey.cases import CAPS, WLDS
 from bloatlab.experiments.aqm_survey.measures import MEASURES
-from bloatlab.experiments.aqm_survey.ns2 import COLLIDING, DISTINCT, FILE, Cell
+from bloatlab.experiments.aqm_survey.ns2 import COLLIDING, DATA, DISTINCT, FILE, Cell
 from bloatlab.experiments.aqm_survey.setup import EQUAL, QUEUES, mbps
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ def cells() -> Iterator[Cell]:
     """The base point, and the axes on which the slides state a trend that ours do not show."""
     for ccp in ("ledbat", "lp"):
         yield from (Cell(queue, ccp) for queue in QUEUES.values())
-    yield from (Cell("SFQ", first=COLLIDING), Cell("DRR", first=DISTINCT))
+    yield from (Cell("SFQ", first=COLLIDING), Cell("DRR", first=DISTINCT), Cell("DRR", DATA))
     yield from (Cell(queue, mode=EQUAL) for queue in ("SFQ", "DRR"))
     for queue in QUEUES.values():
         yield from (Cell(queue, wld=wld) for wld in WLDS)

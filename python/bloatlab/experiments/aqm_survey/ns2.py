@@ -17,6 +17,9 @@ SLIDES, COLLIDING, DISTINCT = 11, 2, 17
 """Numbers of the first sender's node. With 11, a Reno and a LEDBAT flow share a queue of DRR and no flows share one of
 SFQ, which fits slide 15. With 2, a Reno and a LEDBAT flow share a queue of SFQ. With 17, no flows share one of DRR."""
 
+DATA = "ledbat-data"
+"""LEDBAT that ignores the delay of the first packet, which is a SYN of 40 bytes in ns-2."""
+
 
 @dataclass(frozen=True)
 class Cell:
