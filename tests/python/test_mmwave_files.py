@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import shutil
+import subprocess
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean, median
 from types import SimpleNamespace
 from typing import cast
 
@@ -12,7 +17,7 @@ import pytest
 
 import raw_files
 from bloatlab.experiments import get
-from bloatlab.experiments.mmwave import files, samples
+from bloatlab.experiments.mmwave import files, readings, samples
 from bloatlab.experiments.prints import EPOCH
 from bloatlab.figures import of_runs
 from bloatlab.figures.charts.srtt_grid import placed
@@ -33,8 +38,16 @@ def test_names_of_files_are_the_authors() -> None:
     assert files.name("sb", "fq_codel limit 5000", "7r1", "linux-a1b2c3") == "sb-fq_codel-linux-a1b2c3-7r1"
 
 
-def test_file_descriptors_of_iperf3() -> None:
-    assert [samples.descriptor(flow) for flow in ("iperf", "iperf_1", "iperf_2", "iperf_10")] == [5, 5, 7, 23]
+@pytest.mark.parametrize(
+    ("flows", "numbers"),
+    [
+        (["iperf", "ping"], {"iperf": 5}),
+        (["iperf_1", "iperf_2", "ping"], {"iperf_1": 5, "iperf_2": 7}),
+        (["web_1", "web_2", "video", "ping"], {"web_1": 5, "web_2": 7, "video": 9}),
+    ],
+)
+def test_file_descriptors_as_in_iperf3(flows: list[str], numbers: dict[str, int]) -> None:
+    assert samples.descriptors(_made(flows=pl.DataFrame({"flow": flows}))) == numbers
 
 
 def _made(**tables: pl.DataFrame) -> Result:
@@ -44,6 +57,7 @@ def _made(**tables: pl.DataFrame) -> Result:
         "link_metrics": {"bottleneck": {"arrivals": 10.0, "drops": 5.0, "backlog_packets": 2.0}},
     }  # fmt: skip
     made = SimpleNamespace(**metrics, **{name: Table(table) for name, table in tables.items()})
+    made.parameters = {"traffic": "bulk"}
     made.scenario = {"dumbbell": {"queue": {"kind": "fifo", "limit": "7500000B", "segments_per_buffer": 1}}}
     return cast("Result", made)
 
@@ -134,6 +148,81 @@ def test_a_short_run_leaves_its_files_and_a_page(tmp_path: Path) -> None:
     assert "sRTT over time by queue and link scenario" in page
     tables = of_runs(Store(tmp_path))
     assert placed(tables)["row"].to_list() == ["smallfifo", "pie"]
+
+
+def _printed(script: list[str], path: Path) -> list[list[str]]:
+    """What a script of a reader prints about a file, as words."""
+    done = subprocess.run([*script, str(path)], capture_output=True, text=True, check=True)
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+@real
+@pytest.mark.skipif(shutil.which("awk") is None or shutil.which("sed") is None, reason="awk or sed is not installed")
+def test_scripts_of_a_reader_find_in_the_files_what_the_run_measured(tmp_path: Path) -> None:
+    given = {"scenario": "sl", "queue": "largefifo", "stop": "3s"}
+    (run,), _ = plan_all(ExperimentSource(get("mmwave-aqm")), given, {}, seed=1)
+    execute([run], tmp_path)
+    result = Store(tmp_path).run(run.run_id)
+    (expid,) = {path.name.removesuffix("-ping.txt") for path in (tmp_path / "files").glob("sl-largefifo-*-1-ping.txt")}
+    left = {path.name.removeprefix(f"{expid}-"): path for path in (tmp_path / "files").iterdir()}
+
+    # The longest backlog, and the drops of the whole run.
+    longest = "$3 > most {most = $3} END {print NR, most, $2}"
+    ((rows, most, drops),) = _printed(["awk", "-F,", longest], left["queue.csv"])
+    link = result.link_series.to_polars().filter(pl.col("link").cast(pl.String) == "bottleneck")
+    assert (int(rows), int(drops)) == (30, round(link["drops"].sum()))
+    assert float(most) == pytest.approx(link["queue_bytes"].max(), abs=0.5)
+    assert 7_000_000 < float(most) <= 7_500_000
+
+    # The same numbers from what tc printed.
+    number = r"\([0-9]*\)"
+    words = rf"s/^\([0-9.]*\) .* pkt (dropped {number},.* backlog {number}b {number}p .*/\1 \2 \3 \4/p"
+    assert _printed(["sed", "-n", words], left["queue.txt"]) == [
+        line.split(",") for line in left["queue.csv"].read_text().splitlines()
+    ]
+
+    # The pings.
+    answered = _printed(["sed", "-n", r"s/.*icmp_seq=\([0-9]*\) .*time=\([0-9.]*\) ms$/\1 \2/p"], left["ping.txt"])
+    pings = result.probe_series.to_polars().sort("time_s")["rtt_ms"].to_list()
+    assert [int(number) for number, _ in answered] == list(range(1, len(pings) + 1))
+    assert [float(rtt) for _, rtt in answered] == pytest.approx(pings, rel=0.05)
+
+    # sRTT and window of ten flows each 0.1 s.
+    with left["ss.csv"].open(newline="") as file:
+        rows_of = [(float(time), int(flow), int(cwnd), float(srtt)) for time, flow, cwnd, srtt in csv.reader(file)]
+    assert {flow for _, flow, _, _ in rows_of} == set(range(5, 24, 2))
+    times = sorted({time for time, *_ in rows_of})
+    assert {round(after - before, 6) for before, after in pairwise(times)} == {0.1}
+    assert median(srtt for *_, srtt in rows_of) == pytest.approx(readings.of_run(result)["srtt_median"], rel=1e-4)
+
+    # Throughput of all flows in each interval.
+    sums = '{rate[$2 " " $3] += $4; again += $5} END {for (one in rate) print one, rate[one], again}'
+    found = _printed(["awk", "-F,", sums], left["iperf.csv"])
+    # 30 intervals of 0.1 s; iperf3 prints three digits of each flow.
+    assert len(found) == 30
+    assert all(float(end) - float(start) == pytest.approx(0.1) for start, end, *_ in found)
+    goodput = sum(of["mean_throughput_l7"] for flow, of in result.flow_metrics.items() if flow != "ping")
+    assert fmean(float(rate) for _, _, rate, _ in found) == pytest.approx(goodput, rel=0.02)
+    again = sum(of["total_retransmissions_l4"] for flow, of in result.flow_metrics.items() if flow != "ping")
+    assert {int(count) for *_, count in found} == {again}
+
+
+@real
+def test_clients_leave_their_fetches_instead_of_what_iperf3_prints(tmp_path: Path) -> None:
+    given = {"scenario": "sl", "queue": "fq_codel", "stop": "2s", "traffic": "mixed"}
+    (run,), _ = plan_all(ExperimentSource(get("mmwave-aqm")), given, {})
+    execute([run], tmp_path)
+    left = {path.name.rpartition("-")[2]: path for path in (tmp_path / "files").iterdir()}
+    assert set(left) == {"ping.txt", "ss.txt", "queue.txt", "queue.csv", "ss.csv", "fetch.csv"}
+    rows = [line.split(",") for line in left["fetch.csv"].read_text().splitlines()]
+    assert {client.rpartition("_")[0] for client, *_ in rows} == {"web", "video", "download"}
+    assert all(float(end) - float(start) == pytest.approx(float(took) / 1e3, abs=2e-6) for _, start, end, took in rows)
+    # Four clients load pages, three each play a video and download. ss sees a short connection if it is open at a sample.
+    connections = {line.split(",")[1] for line in left["ss.csv"].read_text().splitlines()}
+    assert {"13", "15", "17"} <= connections <= {str(fd) for fd in range(5, 24, 2)}
+    assert "iperf3" not in left["ss.txt"].read_text()
+    answers, _ = raw_files.ping(left["ping.txt"].read_text())
+    assert len(answers) == 20
 
 
 @real

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab.experiments import answering, criteria, naming, quantities, shared
 from bloatlab.experiments import parameters as read
-from bloatlab.experiments.answering import Quantity, Runs
+from bloatlab.experiments.answering import Group, Quantity, Runs
 from bloatlab.experiments.base import Experiment, FileMaker, PublishedRun
-from bloatlab.experiments.claim import Claim
-from bloatlab.experiments.mmwave import files, readings
+from bloatlab.experiments.claim import Claim, Metrics
+from bloatlab.experiments.mmwave import files, readings, traffic
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.mmwave.setup import CASES, CUBIC, FLOW, OFFLOADS, QUEUES, SCENARIOS, SOURCE
+from bloatlab.experiments.mmwave.setup import CASES, CUBIC, FLOW, OFFLOADS, PING, QUEUES, SCENARIOS, SOURCE
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
     from bloatlab.result import Result
+
+
+PING_RTT = Quantity(
+    "95th percentile of the RTT of the ping", criteria.mean_of("probe", PING, "p95_rtt"), words=answering.WAIT
+)
 
 
 def _queue(value: Any) -> Any:
@@ -48,6 +53,12 @@ class MmwaveAqm(Experiment):
     published: ClassVar[Mapping[str, PublishedRun]] = CASES
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
+    fitted = (
+        "Nothing was fitted to the figure. Runs without `traces` draw the rate from a generator that was fitted to statistics "
+        "of the authors' traces (mean rate; number, length and depth of dips)."
+    )
+    measures: ClassVar[Mapping[str, str]] = {name: one.unit for name, one in traffic.MEASURES.items()}
+    measure_titles: ClassVar[Mapping[str, str]] = {name: one.title for name, one in traffic.MEASURES.items()}
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "queue", next(iter(QUEUES)), "",
@@ -79,7 +90,12 @@ class MmwaveAqm(Experiment):
                  "is skipped); `exact`: as drawn or written, and 0 is an outage",
             read=read.choice("authors", "exact"), published="authors",
         ),
-        shared.count("flows", 10, "flows", "number of long TCP flows, as iperf3 -P", low=1, high=1000),
+        Parameter(
+            "traffic", traffic.BULK, "",
+            allowed=", ".join(traffic.KINDS), help=traffic.HELP, read=read.choice(*traffic.KINDS),
+            published=f"{traffic.BULK}; others are future work",
+        ),
+        shared.count("flows", 10, "flows", "number of long TCP flows, as iperf3 -P, or of clients", low=1, high=1000),
         Parameter(
             "cca", "cubic", "",
             allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
@@ -104,22 +120,25 @@ class MmwaveAqm(Experiment):
 
     def answer(self, runs: Runs) -> list[str]:
         """Answers the question from any runs."""
-        groups, carried = runs.by(*self.compared), quantities.goodput(FLOW)
-        trip = Quantity(
-            "95th percentile of the RTT of the TCP flows",
-            criteria.mean_of("flow", FLOW, "p95_rtt_l4"),
-            words=answering.WAIT,
-            short="RTT",
-        )
-        ping = Quantity(
-            "95th percentile of the RTT of the ping", criteria.mean_of("probe", "ping", "p95_rtt"), words=answering.WAIT
-        )
-        found = [*answering.weighed(groups, trip, carried), *answering.contrast(groups, ping)]
-        return [*answering.said_once(groups, found), *answering.only(runs, "queue")]
+        found = []
+        for kind in runs.values("traffic"):
+            groups = runs.where("traffic", kind).by(*self.compared)
+            told = _of_clients(groups, kind) if traffic.KINDS.get(kind) else _of_flows(groups)
+            lead = f"With traffic {kind}: " if "traffic" in runs.varying else ""
+            found += [f"{lead}{line}" for line in told]
+        return [*found, *answering.only(runs, "queue")]
+
+    def measure(self, metrics: Metrics) -> dict[str, float]:
+        """What users of web pages, videos and downloads see; nothing of long flows."""
+        return traffic.measured(metrics)
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""
         queue = params["queue"]
+        hosts = {
+            "cca": CUBIC if params["cca"] == "cubic" else params["cca"],
+            "tcp": OFFLOADS[params["offload"]],
+        }
         return {
             "name": self.name,
             "duration": params["stop"],
@@ -132,17 +151,7 @@ class MmwaveAqm(Experiment):
                 "header": 14,
                 "vary": {"rate": _rate(params)},
             },
-            "flows": [
-                {
-                    "name": FLOW,
-                    "count": params["flows"],
-                    "cca": CUBIC if params["cca"] == "cubic" else params["cca"],
-                    "tcp": OFFLOADS[params["offload"]],
-                    # iperf3 starts all flows at once. A random millisecond makes runs with other seeds differ.
-                    "start_jitter": "1ms",
-                },
-                shared.ping(),
-            ],
+            "flows": [*traffic.flows(params["traffic"], params["flows"], hosts), shared.ping()],
         }
 
     def readings(self, run: Result) -> dict[str, float]:
@@ -154,6 +163,24 @@ class MmwaveAqm(Experiment):
         own = {name: run.parameters[name] for name in ("queue", "scenario")}
         mark = naming.mark(self, run, own, usual=naming.is_plain(own["queue"]))
         return files.of_run(run, files.name(own["scenario"], own["queue"], naming.number(run), mark))
+
+
+def _of_flows(groups: Sequence[Group]) -> list[str]:
+    """What the queues do to long flows and to a ping."""
+    trip = Quantity(
+        "95th percentile of the RTT of the TCP flows",
+        criteria.mean_of("flow", FLOW, "p95_rtt_l4"),
+        words=answering.WAIT,
+        short="RTT",
+    )
+    found = [*answering.weighed(groups, trip, quantities.goodput(FLOW)), *answering.contrast(groups, PING_RTT)]
+    return answering.said_once(groups, found)
+
+
+def _of_clients(groups: Sequence[Group], kind: str) -> list[str]:
+    """What the queues do to pages, videos, downloads and a ping."""
+    told = [quantity for client in traffic.KINDS[kind] for quantity in traffic.SAID[client]]
+    return answering.every(groups, *told, PING_RTT)
 
 
 def _rate(params: Mapping[str, Any]) -> dict[str, Any]:

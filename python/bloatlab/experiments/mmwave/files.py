@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bloatlab.experiments.mmwave import samples
 from bloatlab.experiments.mmwave.setup import PING
+from bloatlab.experiments.mmwave.traffic import BULK
 from bloatlab.experiments.naming import safe
 from bloatlab.experiments.prints import file_of, iperf, ping, ss, stamp, tc
 
@@ -37,11 +38,14 @@ def name(scenario: str, queue: Any, number: int | str, mark: str) -> str:
 
 
 def of_run(run: Result, expid: str) -> Mapping[str, FileMaker]:
-    """The writer of each file, by name."""
-    makers = {
-        "ping.txt": ping_text, "ss.txt": ss_text, "queue.txt": queue_text, "iperf.txt": iperf_text,
-        "queue.csv": queue_csv, "ss.csv": ss_csv, "iperf.csv": iperf_csv,
+    """The writer of each file, by name. Clients that fetch have no iperf3, and leave their fetches instead."""
+    makers: dict[str, Callable[[Result], Iterator[str]]] = {
+        "ping.txt": ping_text, "ss.txt": ss_text, "queue.txt": queue_text, "queue.csv": queue_csv, "ss.csv": ss_csv,
     }  # fmt: skip
+    if run.parameters["traffic"] == BULK:
+        makers |= {"iperf.txt": iperf_text, "iperf.csv": iperf_csv}
+    else:
+        makers["fetch.csv"] = fetch_csv
     return {f"{expid}-{what}": file_of(partial(lines, run)) for what, lines in makers.items()}
 
 
@@ -53,9 +57,10 @@ def ping_text(run: Result) -> Iterator[str]:
 
 def ss_text(run: Result) -> Iterator[str]:
     """Two lines of `ss -eipn` per connection and sample, each after its time."""
+    program = "iperf3" if run.parameters["traffic"] == BULK else "server"
     for time, one in samples.established(run):
         local, remote = f"{SENDER}:{PORTS + one.fd}", f"{RECEIVER}:{iperf.PORT}"
-        for line in ss.lines(one, local=local, remote=remote, program="iperf3"):
+        for line in ss.lines(one, local=local, remote=remote, program=program):
             yield f"{stamp(time)} {line}"
 
 
@@ -92,3 +97,9 @@ def iperf_csv(run: Result) -> Iterator[str]:
         for one in streams:
             rate = iperf.number(one.mbps).strip()
             yield f"{one.fd},{one.start:.2f},{one.end:.2f},{rate},{one.retransmissions}"
+
+
+def fetch_csv(run: Result) -> Iterator[str]:
+    """Client, start and end (s), time (ms) of each complete page, segment or file."""
+    for client, start, end in samples.fetches(run):
+        yield f"{client},{start:.6f},{end:.6f},{1e3 * (end - start):.3f}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from bloatlab.experiments.mmwave.setup import BOTTLENECK, FLOW
+from bloatlab.experiments.mmwave.setup import BOTTLENECK, PING
 from bloatlab.experiments.prints.iperf import Interval
 from bloatlab.experiments.prints.ss import Connection
 from bloatlab.experiments.prints.tc import Counters
@@ -21,21 +21,28 @@ _INFINITE = 0xFFFF
 
 
 def connections(series: pl.DataFrame) -> pl.DataFrame:
-    """Rows of the long flows in `flow_series`, sorted by time."""
+    """Rows of the TCP flows in `flow_series`, sorted by time."""
     import polars as pl
 
     names = pl.col("flow").cast(pl.String)
-    own = series.with_columns(names).filter((names == FLOW) | names.str.starts_with(f"{FLOW}_"))
-    return own.sort("time_s", maintain_order=True)
+    return series.with_columns(names).filter(names != PING).sort("time_s", maintain_order=True)
 
 
-def descriptor(flow: str) -> int:
-    """The file descriptor of a flow's socket in iperf3: 5, 7, 9 and so on.
+def descriptors(run: Result) -> dict[str, int]:
+    """The file descriptor of each flow's socket, as in iperf3: 5, 7, 9 and so on.
 
     iperf3 has two descriptors per stream. Those below 5 are standard streams and the connection that controls the test.
     """
-    number = flow.removeprefix(FLOW).removeprefix("_")
-    return 2 * int(number or 1) + 3
+    flows = run.flows.to_polars()["flow"].to_list()
+    return {flow: 2 * place + 5 for place, flow in enumerate(flow for flow in flows if flow != PING)}
+
+
+def fetches(run: Result) -> Iterator[tuple[str, float, float]]:
+    """Client, start and end (s) of each fetch, sorted by its end."""
+    series = run.probe_series.to_polars().sort("time_s", maintain_order=True)
+    for probe, time, rtt in series.select("probe", "time_s", "rtt_ms").iter_rows():
+        if probe != PING:
+            yield probe, time - rtt / 1e3, time
 
 
 def queue(run: Result) -> Iterator[tuple[float, Counters]]:
@@ -68,13 +75,14 @@ def established(run: Result) -> Iterator[tuple[float, Connection]]:
     """Time (s) and state of each connection at each sample, once it has measured an RTT."""
     mss = dict(run.flows.to_polars().select("flow", "mss").iter_rows())
     cca = dict(run.flows.to_polars().select("flow", "cca").iter_rows())
+    numbers = descriptors(run)
     columns = ("time_s", "flow", "cwnd", "srtt_ms", "ssthresh", "in_flight", "delivery_rate_mbps")
     rows = connections(run.flow_series.to_polars()).drop_nulls(["srtt_ms", "cwnd"]).select(columns).iter_rows()
     for time, flow, cwnd, srtt, ssthresh, in_flight, rate in rows:
         yield (
             time,
             Connection(
-                fd=descriptor(flow),
+                fd=numbers[flow],
                 cca=cca[flow],
                 mss=mss[flow],
                 cwnd=round(cwnd),
@@ -89,6 +97,7 @@ def established(run: Result) -> Iterator[tuple[float, Connection]]:
 def intervals(run: Result) -> Iterator[list[Interval]]:
     """What each flow moved in each sample interval. The payload is what arrived."""
     mss = dict(run.flows.to_polars().select("flow", "mss").iter_rows())
+    numbers = descriptors(run)
     columns = ("time_s", "flow", "throughput_mbps", "retransmissions", "cwnd")
     rows = connections(run.flow_series.to_polars()).select(columns).iter_rows()
     resent: dict[str, int] = {}
@@ -100,6 +109,6 @@ def intervals(run: Result) -> Iterator[list[Interval]]:
             resent[flow] = now
             size = 1e6 * (mbps or 0) * (end - start) / 8
             window = (cwnd or 0) * mss[flow]
-            found.append(Interval(descriptor(flow), start, end, size, mbps or 0.0, now - before, window))
+            found.append(Interval(numbers[flow], start, end, size, mbps or 0.0, now - before, window))
         yield found
         start = end
