@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import bloatlab
 from bloatlab import cli, language
-from bloatlab.analysis.claims import published_runs
+from bloatlab.analysis.claims import plan_published, published_runs
 from bloatlab.errors import ParameterError
 from bloatlab.experiments import get
+from bloatlab.experiments.answering import Run, Runs
+from bloatlab.experiments.claim import judge
 from bloatlab.experiments.mmwave import readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
 from bloatlab.store import Store
@@ -42,7 +45,8 @@ def test_sixteen_cases_of_the_source() -> None:
     assert {name: len(values) for name, values in axes.items()} == {"scenario": 4, "queue": 4}
     assert len(runs) == 16
     assert tuple(experiment.published_runs()) == tuple(experiment.cases)
-    assert len(experiment.cases) == 5 * len(runs)
+    # Besides, PIE and FQ-CoDel without offload, and the runs that are compared with real Linux.
+    assert len(experiment.cases) == 5 * len(runs) + 3 * 2 * 3 + 4 * 2 * 3
     assert {experiment.seed_of(case) for case in experiment.cases} == {42, 43, 44, 45, 46}
 
 
@@ -120,6 +124,67 @@ def test_the_rate_is_generated_or_the_authors() -> None:
 def test_what_is_refused(name: str, value: object, why: str) -> None:
     with pytest.raises(ParameterError, match=why):
         get("mmwave-aqm").resolve({name: value})
+
+
+# Users instead of long flows.
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize(
+    ("kind", "count", "clients"),
+    [
+        ("bulk", 10, {"iperf": 10}),
+        ("web", 7, {"web": 7}),
+        ("video", 2, {"video": 2}),
+        ("downloads", 1, {"download": 1}),
+        ("mixed", 10, {"web": 4, "video": 3, "download": 3}),
+        ("mixed", 2, {"web": 1, "video": 1}),
+    ],
+)
+def test_traffic_of_users(kind: str, count: int, clients: dict[str, int]) -> None:
+    experiment = get("mmwave-aqm")
+    built = experiment.scenario(experiment.resolve({"traffic": kind, "flows": count, "cca": "bbr"}))["flows"]
+    *flows, ping = built
+    assert {flow["name"]: flow["count"] for flow in flows} == clients
+    assert ping["name"] == "ping"
+    assert all(flow["cca"] == "bbr" and flow["tcp"]["receive_offload"] for flow in flows)
+    assert all(flow["traffic"]["kind"] == "fetch" for flow in flows if kind != "bulk")
+    with pytest.raises(ParameterError, match=r"traffic: .*did you mean `video`"):
+        experiment.resolve({"traffic": "vidoe"})
+
+
+def _mixed(queue: str, page: float, segment: float, worst: float, file: float) -> Run:
+    probes = {
+        "web_1": {"p50_rtt": page / 2, "p95_rtt": page}, "video": {"p95_rtt": segment, "max_rtt": worst},
+        "download": {"p50_rtt": file, "p95_rtt": 2 * file}, "ping": {"p95_rtt": page / 10},
+    }  # fmt: skip
+    return Run({"queue": queue, "traffic": "mixed"}, {"probe_metrics": probes})
+
+
+def test_what_users_see_by_hand() -> None:
+    experiment = get("mmwave-aqm")
+    # 25 MB in 0.4 s are 500 Mbit/s. A segment plays for a second.
+    assert experiment.measure(_mixed("pie", 60.0, 400.0, 1250.0, 800.0).metrics) == {
+        "page_p50": 30.0, "page_p95": 60.0, "video_rate": pytest.approx(500.0), "video_stall": 250.0,
+        "download_p50": 800.0, "download_p95": 1600.0,
+    }  # fmt: skip
+    assert experiment.measure(_mixed("pie", 60.0, 400.0, 900.0, 800.0).metrics)["video_stall"] == 0.0
+    assert experiment.measure({"flow_metrics": {}, "probe_metrics": {"ping": {"p95_rtt": 1.0}}}) == {}
+    assert set(experiment.measures) == set(experiment.measure_titles)
+
+
+def test_the_answer_tells_what_users_see() -> None:
+    runs = [_mixed("pie", 60.0, 400.0, 1250.0, 800.0), _mixed("fq_codel", 30.0, 200.0, 900.0, 1600.0)]
+    pages, rate, stall, downloads, ping = get("mmwave-aqm").answer(Runs(runs))
+    assert "page load time is shorter with fq_codel (30 ms) than with pie (60 ms)" in pages
+    assert "lower with pie (500 Mbit/s) than with fq_codel (1,000 Mbit/s)" in rate
+    assert "longest stall of a video with one segment in its buffer is shorter with fq_codel (0 ms)" in stall
+    assert "shorter with pie (800 ms) than with fq_codel (1,600 ms)" in downloads
+    assert "RTT of the ping" in ping
+    both = [*runs, Run({"queue": "pie", "traffic": "bulk"}, {"flow_metrics": {"iperf_1": {"p95_rtt_l4": 12.0}}})]
+    told = get("mmwave-aqm").answer(Runs(both))
+    assert any(line.startswith("With traffic mixed: ") for line in told)
+    assert any(line.startswith("With traffic bulk: ") and "RTT of the TCP flows" in line for line in told)
 
 
 # What is read from the samples.
@@ -200,10 +265,9 @@ def test_claims_that_need_the_traces_are_not_judged_without() -> None:
     found = dict.fromkeys(("saturated_apart", "srtt_median", "srtt_max", "dip_excess", "goodput_share"), 1.0)
     without = experiment.verdicts(_cases(**found), {"traces": None})
     unjudged = [verdict for verdict in without if verdict.why]
-    assert {verdict.claim.name[:3] for verdict in unjudged} == {"(d)", "lar", "sma"}
+    assert Counter(verdict.claim.kind for verdict in unjudged) == {"read off": 24 + 8, "derived": 8, "check": 17}
     assert all(verdict.holds is None and "--set traces=" in verdict.why for verdict in unjudged)
     judged = {verdict.claim.name: verdict.holds for verdict in without if verdict.holds is not None}
-    assert {name[:3] for name in judged} == {"(a)", "(b)", "(c)", "(e)"}
     assert judged["(c) sb, pie: peak above q_before C_before / C_dip"] is True
     assert judged["(b) sl, pie: median sRTT, 9 to 12 ms"] is False
     given = experiment.verdicts(_cases(**found), {"traces": "there"})
@@ -213,6 +277,51 @@ def test_claims_that_need_the_traces_are_not_judged_without() -> None:
     assert held["(d) lb, largefifo: largest sRTT, 130 to 160 ms"] is False
     # What was not met at all does not hold.
     assert held["smallfifo at 385 Mbit/s: saturated RTT, 8L/C"] is False
+
+
+def test_claims_by_what_they_rest_on() -> None:
+    # The large FIFO's and the small FIFO's table of 8L/C has nine rates; the large one's 385 Mbit/s is only shown.
+    assert Counter(claim.kind for claim in CLAIMS) == {
+        "stated": 3 * 2, "read off": 24 + 2 + 8, "derived": 6 + 16 + 8, "check": 8 + 17,
+    }  # fmt: skip
+    assert get("mmwave-aqm").fitted
+
+
+def test_values_of_the_figure_are_judged_within_the_accuracy_of_the_reading() -> None:
+    claims = [claim for claim in CLAIMS if claim.name.endswith((": median sRTT", ": largest sRTT")) and claim.absolute]
+    assert len(claims) == 24
+    for claim in claims:
+        assert claim.absolute == (1.3 if "largefifo" in claim.name else 0.4)
+    largest = next(claim for claim in claims if claim.name == "sb, pie: largest sRTT")
+    for ours, holds in ((32.4, True), (32.5, False), (31.6, True), (31.5, False)):
+        assert judge(largest, _cases(srtt_max=ours), {"traces": "there"}).holds is holds
+
+
+def test_fq_codel_is_compared_with_pie_with_and_without_offload() -> None:
+    claims = {claim.name: claim for claim in CLAIMS if claim.kind == "stated"}
+    cases = _cases(srtt_median=10.0)
+    for case in cases:
+        if "sb-fq_codel without offload" in case:
+            cases[case] = {"readings": {"srtt_median": 10.1}}
+        elif "sb-fq_codel, " in case:
+            cases[case] = {"readings": {"srtt_median": 9.9}}
+    verdicts = {name: judge(claim, cases) for name, claim in claims.items() if name.startswith("sb")}
+    found = {name.partition(":")[0]: (verdict.measured, verdict.holds) for name, verdict in verdicts.items()}
+    assert found == {
+        "sb, with offload": (pytest.approx(-0.1), True), "sb, without offload": (pytest.approx(0.1), False),
+    }  # fmt: skip
+
+
+def test_the_comparison_with_real_linux_uses_its_set_up() -> None:
+    experiment = get("mmwave-aqm")
+    runs = experiment.published_runs({"traces": "there", "player": "authors"})
+    own = runs["sl-pie as on Linux without offload, seed 43"]
+    assert (own["rtt"], own["stop"], own["warmup"], own["player"]) == ("600us", "24.9s", "2s", "exact")
+    assert (own["offload"], own["traces"]) == ("none", "there")
+    (claim,) = [claim for claim in CLAIMS if claim.name == "sl, pie without offload: median sRTT on real Linux"]
+    assert judge(claim, _cases(srtt_median=11.13), {"traces": "there"}).holds is True
+    assert judge(claim, _cases(srtt_median=11.14), {"traces": "there"}).holds is False
+    assert judge(claim, _cases(srtt_median=11.0)).holds is None
 
 
 def test_waits_at_a_level_are_pooled_over_the_scenarios() -> None:
@@ -230,15 +339,14 @@ def test_the_published_runs_are_found_with_their_data(monkeypatch: pytest.Monkey
     # There are no traces to read.
     monkeypatch.setattr(language, "normalise", lambda text: text)
     experiment = get("mmwave-aqm")
-    source = ExperimentSource(experiment)
-    generated = plan(source, {}, experiment.axes(), replications=5)
-    given = plan(source, {"traces": "there"}, experiment.axes(), replications=5)
+    generated, given = plan_published(experiment), plan_published(experiment, {"traces": "there"})
     for runs, traces in ((generated, None), (given, "there"), ([*given, *generated[1:]], "there")):
         found = published_runs(experiment, runs)
         assert set(found) == set(experiment.cases)
         assert {run.parameters["traces"] for run in found.values()} == {traces}
+        assert len({run.run_id for run in found.values()}) == len(found)
     assert published_runs(experiment, [*given[1:], *generated[1:]]) == {}
-    assert published_runs(experiment, plan(source, {"stop": "9s"}, experiment.axes())) == {}
+    assert published_runs(experiment, plan(ExperimentSource(experiment), {}, experiment.axes(), replications=5)) == {}
 
 
 @pytest.mark.usefixtures("fake")

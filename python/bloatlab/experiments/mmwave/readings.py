@@ -40,7 +40,9 @@ def of_run(run: Result) -> dict[str, float]:
     found = {"goodput_share": goodput / mean_rate} if mean_rate else {}
     if flows.is_empty():
         return found
-    srtt = flows["srtt_ms"].to_list()
+    srtt = flows.filter(pl.col("time_s") > units.duration(run.parameters["warmup"]))["srtt_ms"].to_list()
+    if not srtt:
+        return found
     found |= {"srtt_median": median(srtt), "srtt_max": max(srtt)}
     highest = dict(flows.group_by("time_s").agg(pl.col("srtt_ms").max()).iter_rows())
     at = [highest.get(time) for time in link["time_s"].to_list()]

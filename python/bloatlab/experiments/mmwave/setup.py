@@ -37,16 +37,50 @@ PING = "ping"
 BOTTLENECK = "bottleneck"
 DIP = 2000.0
 """Rate in Mbit/s below which the source speaks of a dip."""
+FEW_SEEDS = SEEDS[:3]
+"""Seeds of the runs that only medians are read from, which hardly depend on the seed."""
+WITH, WITHOUT = "both", "none"
+"""Values of `offload` with which FQ-CoDel is compared with PIE, and ours with real Linux."""
+DRAWN = ("lb", "sb", "sl")
+"""Scenarios that the source's figure shows."""
+AQMS = ("pie", "fq_codel")
+ON_LINUX: Mapping[str, Any] = {"scenario": "sl", "rtt": "600us", "stop": "24.9s", "warmup": "2s", "player": "exact"}
+"""What our measurement of real Linux differs in from the source's set-up."""
 
 
-def case(scenario: str, queue: str, seed: int) -> str:
-    """The name of a published run."""
-    return f"{scenario}-{queue}, seed {seed}"
+def case(scenario: str, queue: str, seed: int, offload: str = WITH) -> str:
+    """The name of a run of the source."""
+    return f"{scenario}-{queue}{_said(offload)}, seed {seed}"
 
 
-CASES: Mapping[str, PublishedRun] = {
-    case(scenario, queue, seed): PublishedRun({"scenario": scenario, "queue": queue}, seed)
-    for scenario in SCENARIOS
-    for queue in QUEUES
-    for seed in SEEDS
-}
+def linux_case(queue: str, seed: int, offload: str) -> str:
+    """The name of a run as we made it on real Linux."""
+    return f"{ON_LINUX['scenario']}-{queue} as on Linux{_said(offload)}, seed {seed}"
+
+
+def _said(offload: str) -> str:
+    return " without offload" if offload == WITHOUT else ""
+
+
+CASES: Mapping[str, PublishedRun] = (
+    {
+        case(scenario, queue, seed): PublishedRun({"scenario": scenario, "queue": queue}, seed)
+        for scenario in SCENARIOS
+        for queue in QUEUES
+        for seed in SEEDS
+    }
+    | {
+        case(scenario, queue, seed, WITHOUT): PublishedRun(
+            {"scenario": scenario, "queue": queue, "offload": WITHOUT}, seed
+        )
+        for scenario in DRAWN
+        for queue in AQMS
+        for seed in FEW_SEEDS
+    }
+    | {
+        linux_case(queue, seed, offload): PublishedRun({**ON_LINUX, "queue": queue, "offload": offload}, seed)
+        for queue in QUEUES
+        for offload in (WITH, WITHOUT)
+        for seed in FEW_SEEDS
+    }
+)
