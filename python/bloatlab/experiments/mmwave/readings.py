@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 SAMPLE = 0.1
 """s."""
+STARTED = 2.0
+"""Seconds that the figure does not show.
+
+Ten flows that start at once overshoot every AQM: under PIE to 57 ms on `sl` on Linux 7.2.12, where the figure's largest is 16.
+"""
 SETTLED = 0.05
 """Seconds after a change of the rate until the queue is steady."""
 FULL = 0.95
@@ -40,10 +45,12 @@ def of_run(run: Result) -> dict[str, float]:
     found = {"goodput_share": goodput / mean_rate} if mean_rate else {}
     if flows.is_empty():
         return found
-    srtt = flows.filter(pl.col("time_s") > units.duration(run.parameters["warmup"]))["srtt_ms"].to_list()
+    settled = flows.filter(pl.col("time_s") > STARTED)
+    srtt = settled["srtt_ms"].to_list()
     if not srtt:
         return found
-    found |= {"srtt_median": median(srtt), "srtt_max": max(srtt)}
+    means = settled.group_by("time_s").agg(pl.col("srtt_ms").mean())["srtt_ms"].to_list()
+    found |= {"srtt_median": median(srtt), "srtt_max": max(srtt), "srtt_mean_max": max(means)}
     highest = dict(flows.group_by("time_s").agg(pl.col("srtt_ms").max()).iter_rows())
     at = [highest.get(time) for time in link["time_s"].to_list()]
     excesses = list(excess(rates, at, base_ms, found["srtt_median"] - base_ms))

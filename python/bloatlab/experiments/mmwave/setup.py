@@ -44,7 +44,7 @@ WITH, WITHOUT = "both", "none"
 DRAWN = ("lb", "sb", "sl")
 """Scenarios that the source's figure shows."""
 AQMS = ("pie", "fq_codel")
-ON_LINUX: Mapping[str, Any] = {"scenario": "sl", "rtt": "600us", "stop": "24.9s", "warmup": "2s", "player": "exact"}
+ON_LINUX: Mapping[str, Any] = {"scenario": "sl", "rtt": "600us", "stop": "24.9s", "player": "exact"}
 """What our measurement of real Linux differs in from the source's set-up."""
 
 
