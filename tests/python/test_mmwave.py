@@ -17,6 +17,7 @@ from bloatlab.experiments.answering import Run, Runs
 from bloatlab.experiments.claim import judge
 from bloatlab.experiments.mmwave import readings
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
+from bloatlab.report import make_report
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
 from conftest import REAL
@@ -394,6 +395,35 @@ def test_the_start_of_the_flows_is_no_peak_of_the_figure(tmp_path: Path) -> None
 def test_a_parameter_may_be_called_as_an_argument_of_the_interface() -> None:
     assert bloatlab.run("mmwave-aqm", scenario="lb", stop="200ms").parameters["scenario"] == "lb"
     assert bloatlab.sweep("mmwave-aqm", scenario="lb", stop="200ms", out="there").runs().height == 4
+
+
+@real
+@pytest.mark.parametrize(("kind", "users", "flows"), [("bulk", False, True), ("web", True, False)])
+def test_tables_have_only_columns_with_values(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    users: bool,
+    flows: bool,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    words = [
+        "--set",
+        "stop=1500ms",
+        "--set",
+        "scenario=sl",
+        "--set",
+        f"traffic={kind}",
+        "--sweep",
+        "queue=pie,smallfifo",
+    ]
+    assert cli.command(["run", "mmwave-aqm", *words, "--out", str(tmp_path)]) == 0
+    table = " ".join(capsys.readouterr().out.split())
+    assert ("page load p50 (ms)" in table, "throughput (Mbit/s)" in table) == (users, flows)
+    assert "longest stall" not in table
+    page = make_report(tmp_path).read_text()
+    assert ("page load p50" in page, "longest stall" in page) == (users, False)
 
 
 @real

@@ -181,7 +181,9 @@ Quantity = tuple[Column, Callable[[Point], list[float | None]]]
 def _quantities(points: Sequence[Point]) -> list[Quantity]:
     """The columns of a sweep's table: what the experiment measures itself, the pings, and the bottleneck."""
     first = points[0].runs[0]
-    named = headings(CATALOGUE.get(first.experiment), first.measures)
+    with_value = {name for point in points for found in point.own for name in found}
+    measured = {name: unit for name, unit in first.measures.items() if name in with_value}
+    named = headings(CATALOGUE.get(first.experiment), measured)
     own = [(Column(heading, right=True), _own(measure)) for measure, heading in named.items()]
     pings = list(dict.fromkeys(name for point in points for numbers in point.numbers for name in numbers.pings_ms))
     found: list[Quantity] = []

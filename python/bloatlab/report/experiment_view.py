@@ -73,6 +73,8 @@ def experiment_view(
     measures = known.measures if known else {}
     if measures:
         measured = own["measured"].select("run_id", *measures)
+        measures = {name: unit for name, unit in measures.items() if measured[name].count()}
+        measured = measured.select("run_id", *measures)
         swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
     swept = replace(swept, frame=swept.frame.with_columns(utilization_percent=100 * pl.col("utilization")))
     columns = model.columns_of(swept.frame, measures, known, ranked=ranked is not None)
