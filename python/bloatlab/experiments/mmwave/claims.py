@@ -24,7 +24,6 @@ from bloatlab.experiments.mmwave.setup import (
     linux_case,
 )
 
-FIGURE = f"{SOURCE}: the figure of sRTT"
 LINUX = "HTB and bfifo on a real Linux, with the trace of mobb"
 VIRTUAL_LINUX = "Linux 7.2.12 in virtual time"
 TRACES = "traces"
@@ -159,7 +158,7 @@ def _levels(*, judged: bool) -> list[Claim]:
 def _figure() -> list[Claim]:
     return [
         Claim(
-            f"{scenario}, {queue}: {which} sRTT", value, reading(scenario, queue, f"srtt_{short}"), "ms", FIGURE, "read off",
+            f"{scenario}, {queue}: {which} sRTT", value, reading(scenario, queue, f"srtt_{short}"), "ms", SOURCE, "read off",
             absolute=ACCURACY.get(queue, FINE), needs=TRACES, note=f"{MEDIAN}; {VIRTUAL_LINUX}: {linux:g} ms",
         )
         for (scenario, queue), values in SRTT.items()
@@ -174,7 +173,7 @@ def _means() -> list[Claim]:
     return [
         Claim(
             f"{scenario}, {queue}: largest mean sRTT over the flows", largest, reading(scenario, queue, "srtt_mean_max"), "ms",
-            FIGURE, "read off", note=f"{MEDIAN}; {VIRTUAL_LINUX}: {LINUX_SRTT[scenario, queue][2]:g} ms",
+            SOURCE, "read off", note=f"{MEDIAN}; {VIRTUAL_LINUX}: {LINUX_SRTT[scenario, queue][2]:g} ms",
         )
         for (scenario, queue), (_, largest) in SRTT.items()
     ]  # fmt: skip
@@ -184,7 +183,7 @@ def _order() -> list[Claim]:
     return [
         Claim(
             f"{scenario}, {said} offload: median sRTT of FQ-CoDel minus that of PIE", 0.0, _apart(scenario, offload), "ms",
-            FIGURE, "stated", bound="at most", note="FQ-CoDel's median is below PIE's in the figure",
+            SOURCE, "stated", bound="at most", note="FQ-CoDel's median is below PIE's in the figure",
         )
         for scenario in DRAWN for offload, said in ((WITH, "with"), (WITHOUT, "without"))
     ]  # fmt: skip
