@@ -46,6 +46,15 @@ def size(text: object) -> int:
     return _read("bytes", text)[0]
 
 
+def frequency(text: object) -> float:
+    """Hertz in `"3.5GHz"`.
+
+    Raises:
+        ParameterError: It is not a frequency.
+    """
+    return float(_read("frequency", text)[0])
+
+
 def limit(text: object) -> str:
     """Checks a queue limit and returns its canonical text; as `queue_limit`."""
     return queue_limit(text).text

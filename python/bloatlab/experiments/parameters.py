@@ -51,7 +51,24 @@ def _text_of(parse: Callable[[object], Any]) -> Reader:
 rate = _text_of(units.rate)
 duration = _text_of(units.duration)
 size = _text_of(units.size)
+frequency = _text_of(units.frequency)
 limit = units.limit
+
+
+def between(parse: Callable[[object], float], low: str, high: str) -> Reader:
+    """A quantity from `low` to `high`.
+
+    Args:
+        parse: `units.rate`, `units.duration`, `units.size` or `units.frequency`.
+        low: The smallest value.
+        high: The largest value.
+    """
+
+    def check(value: Any) -> None:
+        if not parse(low) <= parse(value) <= parse(high):
+            raise ParameterError(f"`{value}` is not between {low} and {high}")
+
+    return _text_of(check)
 
 
 def whole(low: int, high: int) -> Reader:

@@ -16,10 +16,10 @@ SOURCE = (
     "published figures and logs, and re-runs of its code"
 )
 MICE, ELEPHANT = "mice", "elephant"
-PAYLOAD = 1500
-"""Bytes of UDP payload in every packet."""
-SDU = 1530
-"""Bytes of such a packet in the RLC: with 8 of UDP, 20 of IP and 2 of PDCP."""
+HEADERS = 30
+"""Bytes that a UDP payload has in the RLC besides itself: 8 of UDP, 20 of IP and 2 of PDCP."""
+SMALLEST_PACKET, LARGEST_PACKET = "64B", "2017B"
+"""Limits of the payload. ns-3's RLC does not concatenate packets of more than 2047 bytes."""
 TAIL, UDP, PUBLISHED, MIXED = "tail", "udp", "published", "mixed"
 UNBOUNDED = "999999999B"
 """The authors' infinite buffer."""
@@ -37,12 +37,23 @@ def interval(packets_per_second: float) -> int:
     return round(1e9 / packets_per_second)
 
 
-def rate(packets_per_second: float) -> str:
-    """The rate of payload with ns-3's interval."""
-    return f"{round(8 * PAYLOAD * 1e9 / interval(packets_per_second))}bit/s"
+def rate(packets_per_second: float, payload: int) -> str:
+    """The rate of payload with ns-3's interval.
+
+    Args:
+        packets_per_second: Packets per second.
+        payload: Bytes of a packet.
+    """
+    return f"{round(8 * payload * 1e9 / interval(packets_per_second))}bit/s"
 
 
-def queue(chosen: Any, buffer: str) -> Any:
+def elements(antenna: str) -> int:
+    """Number of elements of an antenna such as `4x8`."""
+    rows, columns = antenna.split("x")
+    return int(rows) * int(columns)
+
+
+def queue(chosen: Any, buffer: str, packet: str) -> Any:
     """The queue in the RLC; unless the user sets its limit, only the RLC's buffer bounds it."""
     if chosen == TAIL:
         return "infinite"
@@ -53,7 +64,7 @@ def queue(chosen: Any, buffer: str) -> Any:
     known = described().get(str(table.get("kind")), {})
     held = math.ceil(units.size(buffer))
     # Most queues count packets or bytes, some only one of them.
-    for limit in (f"{held}B", f"{max(1, held // SDU)}p"):
+    for limit in (f"{held}B", f"{max(1, held // (units.size(packet) + HEADERS))}p"):
         own = {name: f"{held}B" if known[name]["type"] == "bytes" else limit for name in LIMITS if name in known}
         if is_accepted({**own, **table}):
             return {**own, **table}
@@ -66,20 +77,35 @@ def cell(params: Mapping[str, Any]) -> dict[str, Any]:
     return {
         # Headers of PPP, and of Ethernet, IP, UDP and GTP-U. The first packet reaches the RLC 7.00135 ms after it is
         # sent.
-        "wire": {"rate": "10Gbit/s", "delay": "5ms", "overhead": 2},
-        "backhaul": {"rate": "100Gbit/s", "delay": "2ms", "overhead": 38},
-        "queue": queue(params["queue"], params["buffer"]),
+        "wire": {"rate": params["wire_rate"], "delay": params["wire_delay"], "overhead": 2},
+        "backhaul": {"rate": params["backhaul_rate"], "delay": params["backhaul_delay"], "overhead": 38},
+        "queue": queue(params["queue"], params["buffer"], params["packet"]),
         "buffer": params["buffer"],
         "radio": {
-            "frequency": "6GHz",
-            "bandwidth": "50MHz",
-            "numerology": 1,
+            "frequency": params["frequency"],
+            "bandwidth": params["bandwidth"],
+            "numerology": params["numerology"],
+            "pattern": params["pattern"],
+            "gnb_power": params["power"],
+            "amc": params["amc"],
             "rule": params["rule"],
             "rlc": {"mode": params["rlc"], "framing": params["framing"]},
             # ns-3's PDCP has 12 bits and no SDAP above it, and does not reorder.
             "pdcp": {"sn_bits": 12, "sdap_header": False, "out_of_order": True} if lena else {},
             "sounding_offset": params["sounding_offset"],
-            "ues": [{"kind": "scenario"}],
+            "ues": [
+                {
+                    "kind": "scenario",
+                    "scenario": params["surroundings"],
+                    "condition": params["condition"],
+                    "shadowing": params["shadowing"],
+                    "position_m": params["position"],
+                    "gnb_height_m": params["gnb_height"],
+                    "ue_height_m": params["ue_height"],
+                    "gnb_antennas": elements(params["gnb_antenna"]),
+                    "ue_antennas": elements(params["ue_antenna"]),
+                }
+            ],
         },
     }
 
@@ -88,9 +114,10 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The mice, the elephant and, in the mixed workload, a page, a ping and a call beside them."""
     begin = {"start": params["start"], "start_jitter": params["start_jitter"]}
     tcp = {**begin, "cca": params["cca"], "traffic": "greedy"}
+    packet = params["packet"]
     mice, elephant = (
-        {**begin, "traffic": {"kind": "cbr", "rate": rate(of), "packet": f"{PAYLOAD}B"}}
-        for of in (1, params["lambda"] or 1)
+        {**begin, "traffic": {"kind": "cbr", "rate": rate(of, units.size(packet)), "packet": packet}}
+        for of in (params["mice_rate"], params["lambda"] or 1)
     )
     mixed = [
         {"name": "web", "traffic": {"kind": "fetch", "response": "500kB", "interval": "1s"}},
