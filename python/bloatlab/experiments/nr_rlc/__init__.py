@@ -16,7 +16,7 @@ from bloatlab.experiments.nr_rlc.cases import CASES, QUEUES
 from bloatlab.experiments.nr_rlc.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.nr_rlc.findings import findings
 from bloatlab.experiments.nr_rlc.parameters import PARAMETERS, USUAL
-from bloatlab.experiments.nr_rlc.setup import ELEPHANT, MICE, MIXED, SOURCE, UDP
+from bloatlab.experiments.nr_rlc.setup import ELEPHANT, MICE, MIXED, OTHER_SOUNDING, SOUNDING, SOURCE, UDP
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class NrRlc(Experiment):
     published: ClassVar[Mapping[str, PublishedRun]] = CASES
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
+    fitted = (
+        f"fitted to these values: sounding_offset, {SOUNDING} in all runs but tail, 20k with {OTHER_SOUNDING}; 5G-LENA "
+        "draws it. It decides about one packet of the elephant and a fraction of a slot of delay: see the last finding"
+    )
     parameters: ClassVar[tuple[Parameter, ...]] = PARAMETERS
 
     def axes(self) -> Mapping[str, Sequence[Any]]:
@@ -113,7 +117,7 @@ class NrRlc(Experiment):
         return findings(cases)
 
     def files(self, run: Result) -> Mapping[str, FileMaker]:
-        """The text of the flow monitor and, if packets were recorded, the RLC's log."""
+        """The text of the flow monitor and, if packets were recorded, the RLC's log and the capture at the UE."""
         own = {name: run.parameters[name] for name in ("lambda", "queue", "buffer", "rlc", "cca")}
         mark = naming.mark(self, run, own, usual=isinstance(own["queue"], str))
         return files.of_run(run, files.name(own, naming.number(run), mark))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 from bloatlab.experiments.base import PublishedRun
-from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, OTHER_SOUNDING, TAIL
+from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, OTHER_SOUNDING, SOUNDING, TAIL
 
-BUFFERS = (10, 30, 40, 50, 70, 100)
+BUFFERS = tuple(range(10, 101, 10))
 """RLC buffers in MB with published delays at 30,000 packets/s."""
 LOADS = (15, 20, 25, 30, 35, 40)
 """Loads of the published figures, thousands of packets/s."""
@@ -24,6 +25,20 @@ JITTER = "1ms"
 """Range of the random starts: several intervals of the elephant."""
 CCA = "cubic"
 SEED = 42
+TUNED = {AUTHORS_CODEL: "threshold", "codel": "target"}
+"""Queues whose threshold and interval are varied, and what they call the threshold."""
+USUAL = {AUTHORS_CODEL: ("100ms", "100ms"), "codel": ("5ms", "100ms")}
+"""Their defaults."""
+THRESHOLDS = ("5ms", "20ms", "50ms", "100ms", "200ms")
+INTERVALS = ("5ms", "20ms", "100ms", "500ms")
+TUNED_LOAD = 20
+"""Load under which they are varied over UDP, thousands of packets/s."""
+OFFSETS = tuple(range(0, 80, 10))
+"""Slots of the sounding under which every row is run."""
+FAR = 6000
+"""Distance in m at which the two AMCs choose different schemes."""
+FAR_POWER, MORE_POWER = 30.0, 30.6
+"""Powers in dBm there: as re-run, and with what the path loss of our model differs from ns-3's."""
 
 
 def load(queue: str, thousands: float) -> str:
@@ -46,6 +61,23 @@ def tcp(queue: str) -> str:
     return f"{CCA}, {queue}"
 
 
+def tuned(queue: str, threshold: str, interval: str, *, over_tcp: bool) -> str:
+    """Name of the run of a queue with this threshold and interval."""
+    name = tcp(queue) if over_tcp else load(queue, TUNED_LOAD)
+    return name if (threshold, interval) == USUAL[queue] else f"{name} {threshold}/{interval}"
+
+
+def sounded(case: str, offset: int) -> str:
+    """Name of the run of a row with this slot of the sounding."""
+    own = OTHER_SOUNDING if case == load(TAIL, 20) else SOUNDING
+    return case if offset == own else f"{case}, sounding {offset}"
+
+
+def far(amc: str, power: float) -> str:
+    """Name of the run at the edge of the cell."""
+    return f"{FAR / 1000:g} km, {power:g} dBm, {amc}"
+
+
 def phased(queue: str, thousands: float, phase: int) -> str:
     """Name of a run with random starts."""
     return f"{load(queue, thousands)}, start {phase + 1}"
@@ -55,11 +87,16 @@ def _udp(queue: str, thousands: float, **more: Any) -> PublishedRun:
     return PublishedRun({"lambda": 1000 * thousands, "queue": queue, **more})
 
 
-CASES: Mapping[str, PublishedRun] = {
+MEASURED: Mapping[str, PublishedRun] = {
     **{load(TAIL, thousands): _udp(TAIL, thousands) for thousands in sorted({*LOADS, *RERUN}) if thousands != 20},
     # Its count needs another sounding slot than all other runs.
     load(TAIL, 20): _udp(TAIL, 20, sounding_offset=OTHER_SOUNDING),
     **{buffered(megabytes): _udp(TAIL, 30, buffer=f"{megabytes}000000B") for megabytes in BUFFERS},
+    **{load(AUTHORS_CODEL, thousands): _udp(AUTHORS_CODEL, thousands) for thousands in (20, 30)},
+}
+"""The runs of which values were published, read off or run again."""
+CASES: Mapping[str, PublishedRun] = {
+    **MEASURED,
     **{acknowledged(thousands): _udp(TAIL, thousands, rlc="am") for thousands in (15, 30)},
     **{
         load(queue, thousands): _udp(queue, thousands)
@@ -71,5 +108,23 @@ CASES: Mapping[str, PublishedRun] = {
             {"lambda": 1000 * thousands, "queue": queue, "start_jitter": JITTER}, SEED + 1 + phase
         )
         for queue in PHASED for thousands in (20, 30) for phase in range(PHASES)
+    },
+    **{
+        tuned(queue, threshold, interval, over_tcp=over_tcp): PublishedRun(
+            {"queue": {"kind": queue, TUNED[queue]: threshold, "interval": interval}}
+            | ({"cca": CCA} if over_tcp else {"lambda": 1000 * TUNED_LOAD})
+        )
+        for queue, threshold, interval, over_tcp in product(TUNED, THRESHOLDS, INTERVALS, (False, True))
+        if (threshold, interval) != USUAL[queue]
+    },
+    **{
+        sounded(case, offset): PublishedRun({**row.parameters, "sounding_offset": offset})
+        for case, row in MEASURED.items() for offset in OFFSETS if sounded(case, offset) != case
+    },
+    **{
+        far(amc, power): PublishedRun(
+            {"lambda": 1000 * TUNED_LOAD, "position": [0.0, float(FAR)], "power": power, "amc": amc}
+        )
+        for amc, power in (("shannon", FAR_POWER), ("error_model", FAR_POWER), ("shannon", MORE_POWER))
     },
 }  # fmt: skip

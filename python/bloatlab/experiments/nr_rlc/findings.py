@@ -1,9 +1,8 @@
-"""Five conclusions of the source, and the results of our runs."""
+"""Conclusions of the source, and the results of our runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 from bloatlab.experiments.claim import Cases
 from bloatlab.experiments.finding import Finding
@@ -21,78 +20,29 @@ from bloatlab.experiments.nr_rlc.cases import (
     tcp,
 )
 from bloatlab.experiments.nr_rlc.claims import ROWS
+from bloatlab.experiments.nr_rlc.offsets import by_offset
+from bloatlab.experiments.nr_rlc.reading import Reader, fall, ms, span, spread, tenth, whole
 from bloatlab.experiments.nr_rlc.setup import AUTHORS_CODEL, ELEPHANT, MICE, TAIL
-
-BEARER = "ue_1"
-SHORT = {TAIL: "tail drop", AUTHORS_CODEL: "the authors' CoDel"}
+from bloatlab.experiments.nr_rlc.tuning import optimum
 
 
 def findings(cases: Cases) -> list[Finding]:
-    """All five findings, in the order of the source's conclusions."""
-    read = _Reader(cases)
-    return [_mislabelled(read), _mice(read), _survivors(read), _buffers(read), _phase(read)]
+    """All findings, in the order of the source's conclusions."""
+    read = Reader(cases)
+    return [
+        _mislabelled(read), _mice(read), _survivors(read), optimum(read), _buffers(read), _phase(read), by_offset(read),
+    ]  # fmt: skip
 
 
-class _Reader:
-    """Metrics by case."""
-
-    def __init__(self, cases: Cases) -> None:
-        self.cases = cases
-
-    def flow(self, case: str, flow: str, name: str) -> float:
-        return float(self.cases[case]["flow_metrics"][flow][name])
-
-    def got(self, case: str, flow: str) -> int:
-        return round(self.flow(case, flow, "rx_packets"))
-
-    def delay(self, case: str, flow: str) -> float:
-        return self.flow(case, flow, "mean_delay")
-
-    def both(self, case: str, name: str) -> int:
-        return round(self.flow(case, MICE, name) + self.flow(case, ELEPHANT, name))
-
-    def longest(self, case: str) -> float:
-        return float(self.cases[case]["link_metrics"][BEARER]["max_sojourn"])
-
-
-def _ms(value: float) -> str:
-    return f"{value:,.1f}" if value >= 10 else f"{value:.2f}"
-
-
-def _fall(before: float, after: float) -> float:
-    """Decrease of a value in percent."""
-    return 100 * (before - after) / before
-
-
-def _spread(values: Sequence[float], show: Callable[[float], str]) -> str:
-    """Mean and range as text."""
-    mean = math.fsum(values) / len(values)
-    return f"{show(mean)} ({show(min(values))} to {show(max(values))})"
-
-
-def _range(values: Sequence[int]) -> str:
-    """Range as text."""
-    low, high = min(values), max(values)
-    return f"{low}" if low == high else f"{low} to {high}"
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _tenth(value: float) -> str:
-    return f"{value:,.1f}"
-
-
-def _mislabelled(read: _Reader) -> Finding:
+def _mislabelled(read: Reader) -> Finding:
     tail, codel = load(TAIL, 20), load(AUTHORS_CODEL, 20)
     mice, mice_delay, elephant, elephant_delay, *_ = ROWS[tail]
-    rows = [("published as CoDel", f"{mice}", _ms(mice_delay), f"{elephant:,}", _ms(elephant_delay), "")]
+    rows = [("published as CoDel", f"{mice}", ms(mice_delay), f"{elephant:,}", ms(elephant_delay), "")]
     for case, name in ((tail, "here, tail drop"), (codel, "here, the authors' CoDel")):
         rows.append(
             (
-                name, f"{read.got(case, MICE)}", _ms(read.delay(case, MICE)), f"{read.got(case, ELEPHANT):,}",
-                _ms(read.delay(case, ELEPHANT)), f"{read.both(case, 'dropped_aqm'):,}",
+                name, f"{read.got(case, MICE)}", ms(read.delay(case, MICE)), f"{read.got(case, ELEPHANT):,}",
+                ms(read.delay(case, ELEPHANT)), f"{read.both(case, 'dropped_aqm'):,}",
             )
         )  # fmt: skip
     return Finding(
@@ -115,7 +65,7 @@ def _mislabelled(read: _Reader) -> Finding:
     )
 
 
-def _mice(read: _Reader) -> Finding:
+def _mice(read: Reader) -> Finding:
     rows = []
     for thousands in LOADS:
         case = load(TAIL, thousands)
@@ -129,18 +79,24 @@ def _mice(read: _Reader) -> Finding:
             rows.append(
                 (
                     f"{thousands},000", flow, f"{sent:,}", f"{read.got(case, flow):,}", f"{dropped:,}", f"{residue:,}",
-                    f"{missing:.1f} %", _ms(read.delay(case, flow)),
+                    f"{missing:.1f} %", ms(read.delay(case, flow)),
                 )
             )  # fmt: skip
     mice = [read.got(load(TAIL, thousands), MICE) for thousands in LOADS]
+    shares = [
+        100 * (1 - read.got(load(TAIL, thousands), ELEPHANT) / read.flow(load(TAIL, thousands), ELEPHANT, "tx_packets"))
+        for thousands in LOADS
+    ]
     dropped = sum(
         read.both(load(TAIL, thousands), name) for thousands in LOADS for name in ("dropped_aqm", "dropped_overflow")
     )
     waiting = read.both(load(TAIL, LOADS[-1]), "residue")
     return Finding(
-        "The figures over lambda show at most ten packets, and what still waits counts as lost",
-        f"packet loss grows to 60 % with lambda, from {LOADS[0]},000 to {LOADS[-1]},000 packets/s.",
-        f"The points of the figures are those of the mice, of which {', '.join(map(str, mice))} of 10 arrive. Tail drop "
+        "The figures over lambda show ten mice, not the elephant, and what still waits counts as lost",
+        f"delay and packet loss over lambda are, in the text of the source, those of the elephant. Loss grows to 60 % from "
+        f"{LOADS[0]},000 to {LOADS[-1]},000 packets/s.",
+        f"Both figures plot the mice, of which {', '.join(map(str, mice))} of 10 arrive: each packet is 10 %. The elephant "
+        f"misses {shares[0]:.1f} to {shares[-1]:.1f} % of its packets. Tail drop "
         f"with this buffer drops {dropped or 'nothing'} in any of these runs. The missing packets still wait in the RLC "
         f"when the run ends: {waiting:,} packets at {LOADS[-1]},000 packets/s. The delays are those of packets that "
         "arrived before the end.",
@@ -149,22 +105,22 @@ def _mice(read: _Reader) -> Finding:
     )
 
 
-def _survivors(read: _Reader) -> Finding:
-    def fall(thousands: int, flow: str) -> float:
-        return _fall(*(read.delay(load(queue, thousands), flow) for queue in (TAIL, AUTHORS_CODEL)))
+def _survivors(read: Reader) -> Finding:
+    def falls(thousands: int, flow: str) -> float:
+        return fall(*(read.delay(load(queue, thousands), flow) for queue in (TAIL, AUTHORS_CODEL)))
 
     rows = [
         (
-            f"UDP, {thousands},000/s", queue, _ms(read.delay(load(queue, thousands), ELEPHANT)),
-            f"{read.flow(load(queue, thousands), ELEPHANT, 'throughput'):.1f}", _ms(read.delay(load(queue, thousands), MICE)),
+            f"UDP, {thousands},000/s", queue, ms(read.delay(load(queue, thousands), ELEPHANT)),
+            f"{read.flow(load(queue, thousands), ELEPHANT, 'throughput'):.1f}", ms(read.delay(load(queue, thousands), MICE)),
             f"{read.got(load(queue, thousands), MICE)}", f"{read.both(load(queue, thousands), 'dropped_aqm'):,}",
         )
         for thousands in (20, 30) for queue in QUEUES
     ]  # fmt: skip
     rows += [
         (
-            f"TCP, {CCA}", queue, _ms(read.flow(tcp(queue), ELEPHANT, "mean_sojourn_l4")),
-            f"{read.flow(tcp(queue), ELEPHANT, 'mean_throughput_l4'):.1f}", _ms(read.delay(tcp(queue), MICE)),
+            f"TCP, {CCA}", queue, ms(read.flow(tcp(queue), ELEPHANT, "mean_sojourn_l4")),
+            f"{read.flow(tcp(queue), ELEPHANT, 'mean_throughput_l4'):.1f}", ms(read.delay(tcp(queue), MICE)),
             f"{read.got(tcp(queue), MICE)}", f"{read.both(tcp(queue), 'dropped_aqm'):,}",
         )
         for queue in TCP_QUEUES
@@ -177,20 +133,22 @@ def _survivors(read: _Reader) -> Finding:
     tail, codel = load(TAIL, 20), load(AUTHORS_CODEL, 20)
     sent, carried = read.both(tail, "tx_packets"), read.both(tail, "rx_packets")
     return Finding(
-        "CoDel halves the delay only of the mice that survive; an AQM helps where senders listen",
-        "CoDel halves the delay.",
-        f"The elephant's delay falls by {fall(20, ELEPHANT):.1f} % at 20,000 packets/s and by {fall(30, ELEPHANT):.1f} "
-        f"% at 30,000. The mice's mean delay falls by {fall(20, MICE):.0f} and {fall(30, MICE):.0f} % because late mice "
-        f"are dropped: at 20,000 packets/s {read.got(codel, MICE)} arrive instead of {read.got(tail, MICE)}. Constant "
+        "With CoDel the delay of the surviving mice gets better; an AQM helps where senders listen",
+        '"we get a better delay even though there is some packet loss".',
+        f"The elephant's delay falls by {falls(20, ELEPHANT):.1f} % at 20,000 packets/s and by {falls(30, ELEPHANT):.1f} "
+        f"% at 30,000. The mice's mean delay falls by {falls(20, MICE):.0f} and {falls(30, MICE):.0f} % because late mice "
+        f"are dropped: at 20,000 packets/s {read.got(codel, MICE)} arrive instead of {read.got(tail, MICE)}. So CoDel loses "
+        f"more mice. It does not lose more of the elephant, of which {read.got(codel, ELEPHANT):,} packets arrive instead of "
+        f"{read.got(tail, ELEPHANT):,}: the cell is full with and without it. Constant "
         f"UDP above the cell's rate does not slow down. Of {sent:,} packets at 20,000 packets/s {sent - carried:,} are "
         f"too many, and algorithms that space their drops drop {read.both(codel, 'dropped_aqm'):,} (the authors') and "
         f"{read.both(load('codel', 20), 'dropped_aqm'):,} (RFC 8289's). PIE's drop probability has no such bound: it "
         f"drops {read.both(load('pie', 20), 'dropped_aqm'):,}, mice among them ({read.got(load('pie', 20), MICE)} of 10 "
-        f"arrive), and keeps the elephant's delay at {_ms(read.delay(load('pie', 20), ELEPHANT))} ms. With a queue per "
-        f"flow (fq_codel) the mice's delay is {_ms(read.delay(load('fq_codel', 30), MICE))} ms even at 30,000 "
-        f"packets/s. With one {CCA} flow instead, every AQM helps: the mice's delay is {_ms(mice[TAIL])} ms with tail "
-        f"drop, {_ms(mice[AUTHORS_CODEL])} ms with the authors' CoDel, {_ms(mice['codel'])} ms with RFC 8289's and "
-        f"{_ms(mice[best])} ms with {best}. The flow gets {rate[TAIL]:.0f}, {rate[AUTHORS_CODEL]:.0f}, "
+        f"arrive), and keeps the elephant's delay at {ms(read.delay(load('pie', 20), ELEPHANT))} ms. With a queue per "
+        f"flow (fq_codel) the mice's delay is {ms(read.delay(load('fq_codel', 30), MICE))} ms even at 30,000 "
+        f"packets/s. With one {CCA} flow instead, every AQM helps: the mice's delay is {ms(mice[TAIL])} ms with tail "
+        f"drop, {ms(mice[AUTHORS_CODEL])} ms with the authors' CoDel, {ms(mice['codel'])} ms with RFC 8289's and "
+        f"{ms(mice[best])} ms with {best}. The flow gets {rate[TAIL]:.0f}, {rate[AUTHORS_CODEL]:.0f}, "
         f"{rate['codel']:.0f} and {rate[best]:.0f} Mbit/s.",
         ("elephant", "queue", "its delay (ms)", "its Mbit/s", "mice: delay (ms)", "mice received", "AQM drops"),
         tuple(rows),
@@ -199,7 +157,7 @@ def _survivors(read: _Reader) -> Finding:
     )
 
 
-def _buffers(read: _Reader) -> Finding:
+def _buffers(read: Reader) -> Finding:
     rows = []
     slopes = []
     for megabytes in BUFFERS:
@@ -207,14 +165,14 @@ def _buffers(read: _Reader) -> Finding:
         slopes.append(read.longest(case) / megabytes)
         rows.append(
             (
-                f"{megabytes}", _ms(read.delay(case, ELEPHANT)), _ms(read.delay(case, MICE)), _ms(read.longest(case)),
+                f"{megabytes}", ms(read.delay(case, ELEPHANT)), ms(read.delay(case, MICE)), ms(read.longest(case)),
                 f"{slopes[-1]:.2f}", f"{read.both(case, 'dropped_overflow'):,}",
             )
         )  # fmt: skip
     whole = load(TAIL, 30)
     rows.append(
         (
-            "1000", _ms(read.delay(whole, ELEPHANT)), _ms(read.delay(whole, MICE)), _ms(read.longest(whole)), "",
+            "1000", ms(read.delay(whole, ELEPHANT)), ms(read.delay(whole, MICE)), ms(read.longest(whole)), "",
             f"{read.both(whole, 'dropped_overflow'):,}",
         )
     )  # fmt: skip
@@ -223,8 +181,8 @@ def _buffers(read: _Reader) -> Finding:
         "buffer size is inversely proportional to delay.",
         f"The longest sojourn time is {min(slopes):.2f} to {max(slopes):.2f} ms for every 10^6 B of buffer, from "
         f"{BUFFERS[0]} to {BUFFERS[-1]} MB, which is the time to send the buffer at 194 Mbit/s. The mean delay grows "
-        f"too, from {_ms(read.delay(buffered(BUFFERS[0]), ELEPHANT))} to "
-        f"{_ms(read.delay(buffered(BUFFERS[-1]), ELEPHANT))} ms. It stops at {_ms(read.delay(whole, ELEPHANT))} ms only "
+        f"too, from {ms(read.delay(buffered(BUFFERS[0]), ELEPHANT))} to "
+        f"{ms(read.delay(buffered(BUFFERS[-1]), ELEPHANT))} ms. It stops at {ms(read.delay(whole, ELEPHANT))} ms only "
         "because the run ends before a larger buffer is full, or before its packets arrive.",
         (
             "buffer (MB)",
@@ -239,7 +197,7 @@ def _buffers(read: _Reader) -> Finding:
     )
 
 
-def _phase(read: _Reader) -> Finding:
+def _phase(read: Reader) -> Finding:
     rows = []
     for thousands in (20, 30):
         for queue in PHASED:
@@ -247,11 +205,11 @@ def _phase(read: _Reader) -> Finding:
             rows.append(
                 (
                     f"{thousands},000", queue,
-                    _spread([read.got(run, MICE) for run in runs], _tenth),
-                    _spread([read.delay(run, MICE) for run in runs], _tenth),
-                    _spread([read.delay(run, ELEPHANT) for run in runs], _tenth),
-                    _spread([read.both(run, "dropped_aqm") for run in runs], _whole),
-                    f"{read.got(load(queue, thousands), MICE)}, {_ms(read.delay(load(queue, thousands), MICE))} ms",
+                    spread([read.got(run, MICE) for run in runs], tenth),
+                    spread([read.delay(run, MICE) for run in runs], tenth),
+                    spread([read.delay(run, ELEPHANT) for run in runs], tenth),
+                    spread([read.both(run, "dropped_aqm") for run in runs], whole),
+                    f"{read.got(load(queue, thousands), MICE)}, {ms(read.delay(load(queue, thousands), MICE))} ms",
                 )
             )  # fmt: skip
 
@@ -262,18 +220,18 @@ def _phase(read: _Reader) -> Finding:
         return math.fsum(read.delay(run, MICE) for run in drawn(queue)) / PHASES
 
     fixed = load(AUTHORS_CODEL, 20)
-    before = _fall(read.delay(load(TAIL, 20), MICE), read.delay(fixed, MICE))
+    before = fall(read.delay(load(TAIL, 20), MICE), read.delay(fixed, MICE))
     return Finding(
         "The authors' variant is not CoDel, and its numbers depend on the phase of constant intervals",
         "the AQM of the source is CoDel.",
         "It drops at the tail, its target and interval are both 100 ms, and it spaces drops by whole milliseconds. "
         f"Here it is {AUTHORS_CODEL}, and codel is RFC 8289's, which drops at the head. Whether it drops a mouse "
         f"depends on the phase between the mice's and the elephant's intervals. As published, {read.got(fixed, MICE)} "
-        f"of 10 mice arrive at 20,000 packets/s with a delay of {_ms(read.delay(fixed, MICE))} ms, {before:.0f} % less "
+        f"of 10 mice arrive at 20,000 packets/s with a delay of {ms(read.delay(fixed, MICE))} ms, {before:.0f} % less "
         "than with tail drop. With random starts below a millisecond "
-        f"{_range([read.got(run, MICE) for run in drawn(AUTHORS_CODEL)])} arrive with a mean delay of "
-        f"{_ms(mean(AUTHORS_CODEL))} ms, {_fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than with tail drop. With "
-        f"RFC 8289's CoDel {_range([read.got(run, MICE) for run in drawn('codel')])} arrive with {_ms(mean('codel'))} "
+        f"{span([read.got(run, MICE) for run in drawn(AUTHORS_CODEL)])} arrive with a mean delay of "
+        f"{ms(mean(AUTHORS_CODEL))} ms, {fall(mean(TAIL), mean(AUTHORS_CODEL)):.1f} % less than with tail drop. With "
+        f"RFC 8289's CoDel {span([read.got(run, MICE) for run in drawn('codel')])} arrive with {ms(mean('codel'))} "
         f"ms. A fair comparison needs random starts: --set start_jitter=1ms --replications {PHASES}.",
         (
             "lambda",
