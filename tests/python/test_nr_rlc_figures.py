@@ -89,7 +89,7 @@ def test_delay_and_loss_over_the_load() -> None:
 def test_delay_over_the_buffer_is_logarithmic_both_ways() -> None:
     tables = swept(
         *(({"buffer": f'"{size}"', "queue": '"tail"', "lambda": "30000"}, delay) for size, delay in
-          (("10000000B", 400.0), ("100000000B", 2200.0), ("999999999B", 2300.0)))
+          (("10MB", 400.0), ("100000000B", 2200.0), ("999999999B", 2300.0)))
     )  # fmt: skip
     spec = draw("buffer_delay", tables).to_dict(validate=True)
     panels = spec["vconcat"][0]["hconcat"]

@@ -61,8 +61,8 @@ class NrRlc(Experiment):
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
     fitted = (
-        f"fitted to these values: sounding_offset, {SOUNDING} in all runs but tail, 20k with {OTHER_SOUNDING}; 5G-LENA "
-        "draws it. It decides about one packet of the elephant and a fraction of a slot of delay: see the last finding"
+        f"Fitted to these values: sounding_offset, {SOUNDING} in all runs but tail, 20k with {OTHER_SOUNDING}; 5G-LENA "
+        "draws it. It decides about one packet of the elephant and a fraction of a slot of delay, as the last finding shows."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = PARAMETERS
 

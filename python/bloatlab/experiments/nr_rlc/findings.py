@@ -60,7 +60,7 @@ def _mislabelled(read: Reader) -> Finding:
             "AQM drops",
         ),
         tuple(rows),
-        "Our run of tail drop has sounding_offset 0, all others have 50 (see the claim). 5G-LENA draws it; with 50 the "
+        "Our run of tail drop has sounding_offset 0, those of the other rows 50 (see the claim). 5G-LENA draws it; with 50 the "
         "elephant gets one packet less.",
     )
 

@@ -8,13 +8,13 @@ from bloatlab.experiments.claim import Claim, judge
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.nr_rlc.cases import OFFSETS, sounded
 from bloatlab.experiments.nr_rlc.claims import CLAIMS, ROWS
-from bloatlab.experiments.nr_rlc.reading import Reader
+from bloatlab.experiments.nr_rlc.reading import Reader, span
 from bloatlab.experiments.nr_rlc.setup import ELEPHANT, MICE
 
 VALUES: tuple[tuple[str, str, str, Callable[[float], str]], ...] = (
-    ("mice received", MICE, "rx_packets", "{:.0f}".format),
+    ("mice received", MICE, "rx_packets", "{:,.0f}".format),
     ("their delay (ms)", MICE, "mean_delay", "{:,.3f}".format),
-    ("elephant received", ELEPHANT, "rx_packets", "{:.0f}".format),
+    ("elephant received", ELEPHANT, "rx_packets", "{:,.0f}".format),
     ("its delay (ms)", ELEPHANT, "mean_delay", "{:,.3f}".format),
 )
 """Values that are shown of each row: heading, flow, metric and form."""
@@ -52,7 +52,7 @@ def by_offset(read: Reader, offsets: Sequence[int] = OFFSETS) -> Finding:
             (
                 case,
                 *(_between([read.flow(run, flow, name) for run in runs], form) for _, flow, name, form in VALUES),
-                f"{min(hold.values())} to {max(hold.values())} of {claims}",
+                f"{span(list(hold.values()))} of {claims}",
                 f"{sum(count == claims for count in hold.values())} of {len(offsets)}",
             )
         )

@@ -5,6 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from bloatlab import units
+from bloatlab.errors import ParameterError
 from bloatlab.figures import network, palette, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -46,10 +48,14 @@ def family(tables: network.Tables, over: str) -> pl.DataFrame:
 
 
 def _number(text: str | None) -> float | None:
-    """The number of a value with a unit: `10000000B` is 1e7."""
+    """A number, or the bytes of a size: `10MB` is 1e7."""
     try:
-        return float((text or "").rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz/ "))
+        return float(text or "")
     except ValueError:
+        pass
+    try:
+        return float(units.size(text))
+    except ParameterError:
         return None
 
 
