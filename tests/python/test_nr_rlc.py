@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,9 @@ from bloatlab.experiments import get
 from bloatlab.experiments.claim import judge
 from bloatlab.experiments.nr_rlc import files, setup
 from bloatlab.experiments.nr_rlc.cases import CASES, load
-from bloatlab.experiments.nr_rlc.claims import CLAIMS, ROWS
+from bloatlab.experiments.nr_rlc.claims import CLAIMS, CONCLUSION, ROWS
+from bloatlab.experiments.nr_rlc.offsets import of_row
+from bloatlab.experiments.nr_rlc.tuning import Setting, front
 from bloatlab.report import make_report
 from bloatlab.settings import RunSettings
 from bloatlab.store import Keep, Store
@@ -43,7 +46,7 @@ def scenario(**given: Any) -> dict[str, Any]:
 def test_packets_are_whole_nanoseconds_apart_as_in_ns3(packets: float, apart: int) -> None:
     assert setup.interval(packets) == apart
     # A rate is whole bits a second, and packets of 12,000 bits at it are as far apart, to the nanosecond.
-    rate = int(setup.rate(packets).removesuffix("bit/s"))
+    rate = int(setup.rate(packets, 1500).removesuffix("bit/s"))
     assert round(12_000e9 / rate) == apart
 
 
@@ -62,6 +65,46 @@ def test_the_published_scenario() -> None:
     assert mice["traffic"] == {"kind": "cbr", "rate": "12000bit/s", "packet": "1500B"}
     assert elephant["traffic"]["rate"] == "360003600bit/s"
     assert {flow["start"] for flow in found["flows"]} == {"400ms"}
+
+
+@real
+def test_every_input_that_the_source_lets_one_edit_reaches_the_scenario() -> None:
+    found = scenario(
+        mice_rate=5, packet="500B", wire_rate="1Gbit/s", wire_delay="1ms", backhaul_rate="2Gbit/s", backhaul_delay="3ms",
+        frequency="28GHz", bandwidth="100MHz", numerology=2, pattern="dddsu", power=30, amc="error_model", position="3,4",
+        gnb_height=25, ue_height=2, gnb_antenna="8X8", ue_antenna="1x2", surroundings="umi", condition="nlos", shadowing=True,
+    )  # fmt: skip
+    assert [flow["traffic"]["rate"] for flow in found["flows"]] == ["20000bit/s", "80000000bit/s"]
+    assert {flow["traffic"]["packet"] for flow in found["flows"]} == {"500B"}
+    network = found["cell"]
+    assert (network["wire"]["rate"], network["wire"]["delay"]) == ("1Gbit/s", "1ms")
+    assert (network["backhaul"]["rate"], network["backhaul"]["delay"]) == ("2Gbit/s", "3ms")
+    radio = network["radio"]
+    names = ("frequency", "bandwidth", "numerology", "pattern", "gnb_power", "amc")
+    assert [radio[name] for name in names] == ["28GHz", "100MHz", 2, "DDDSU", 30, "error_model"]
+    assert radio["ues"] == [
+        {
+            "kind": "scenario", "scenario": "umi", "condition": "nlos", "shadowing": True, "position_m": [3.0, 4.0],
+            "gnb_height_m": 25, "ue_height_m": 2, "gnb_antennas": 64, "ue_antennas": 2,
+        }
+    ]  # fmt: skip
+
+
+@real
+@pytest.mark.parametrize(
+    ("given", "rate"),
+    [
+        # 5G-LENA, 30 dBm: 66.7 Mbit/s at 6 km with its error model, MCS 13.
+        ({"amc": "error_model", "power": 30, "position": [0, 6000]}, 66.7),
+        # Every second slot, with 13 data symbols instead of 12.
+        ({"pattern": "DU"}, 194.42 / 2 * 13 / 12),
+        # 60 resource blocks instead of 133.
+        ({"bandwidth": "22.5MHz"}, 194.42 * 60 / 133),
+    ],
+)
+def test_inputs_change_the_rate_of_the_cell(given: dict[str, Any], rate: float) -> None:
+    run = bloatlab.run("nr-rlc", stop="3s", **given)
+    assert run.flow_metrics["elephant"]["throughput"] == pytest.approx(rate, rel=0.01)
 
 
 @real
@@ -124,6 +167,20 @@ def test_loads_and_queues_are_swept_and_over_tcp_queues_alone() -> None:
         ({"cca": "cubik"}, "cca: unknown congestion control"),
         ({"sounding_offset": 80}, "sounding_offset: `80` is not a whole number from 0 to 79"),
         ({"workload": "web"}, "workload: unknown choice"),
+        ({"position": "0"}, "position: `0` is not two numbers of metres such as 0,10"),
+        ({"position": [0, 1e9]}, "position: .* is more than 100000 m from the base station"),
+        ({"gnb_antenna": "32"}, "gnb_antenna: `32` is not rows x columns such as 4x8"),
+        ({"ue_antenna": "64x64"}, "ue_antenna: .* with 1 to 1024 elements"),
+        ({"bandwidth": "5GHz"}, "bandwidth: `5GHz` is not between 1MHz and 2GHz"),
+        ({"bandwidth": "50"}, "bandwidth: no unit"),
+        ({"numerology": 5}, "numerology: `5` is not a whole number from 0 to 4"),
+        ({"power": "43dBm"}, "power: `43dBm` is not a number from -30 to 80"),
+        ({"amc": "ideal"}, "amc: unknown choice"),
+        ({"packet": "3kB"}, "packet: `3kB` is not between 64B and 2017B"),
+        ({"wire_delay": "1h"}, "wire_delay: `1h` is not between 0s and 10s"),
+        ({"backhaul_rate": "1kbit/s"}, "backhaul_rate: `1kbit/s` is not between 1Mbit/s and 1Tbit/s"),
+        ({"mice_rate": 0}, "mice_rate: `0` is not a number from 1"),
+        ({"pattern": "DXU"}, "pattern: `DXU` is not a pattern of D, U, F and S"),
         ({"mice": "tcp"}, "mice: tcp needs a congestion control; set `cca`"),
         ({"lamda": 1}, "lamda.*did you mean `lambda`"),
     ],
@@ -146,7 +203,8 @@ def test_every_row_is_a_run_of_its_own_with_its_seed() -> None:
     found = published_runs(experiment, runs)
     assert tuple(found) == tuple(CASES)
     assert found["tail, 20k"].parameters["sounding_offset"] == 0
-    assert {run.parameters["sounding_offset"] for case, run in found.items() if case != "tail, 20k"} == {50}
+    usual = {run.parameters["sounding_offset"] for case, run in found.items() if ", sounding " not in case}
+    assert usual == {0, 50}
     assert {run.seed for case, run in found.items() if "start" not in case} == {42}
     assert len({run.seed for case, run in found.items() if case.startswith("codel, 20k, start")}) == 10
     assert published_runs(experiment, runs[1:]) == {}
@@ -169,7 +227,7 @@ def row(case: str, **off: float) -> dict[str, Any]:
 
 def test_counts_are_exact_and_delays_have_their_tolerance() -> None:
     case = load("rlc_codel_2022", 20)
-    claims = [claim for claim in CLAIMS if claim.name.startswith(case)]
+    claims = of_row(case)
     assert len(claims) == 6
 
     def failing(**off: float) -> list[str]:
@@ -181,6 +239,50 @@ def test_counts_are_exact_and_delays_have_their_tolerance() -> None:
     assert failing(mice=6) == ["mice received"]
     assert failing(elephant=152_680, elephant_delay=964.651) == ["elephant received", "elephant, mean delay"]
     assert failing(mice_delay=515.825) == ["mice, mean delay"]
+
+
+def test_each_claim_says_what_it_rests_on() -> None:
+    kinds = {claim.name: claim.kind for claim in CLAIMS}
+    assert kinds["tail, 30k, 20 MB: mice, mean jitter"] == "stated"
+    assert kinds["tail, 16k: elephant received"] == "re-run"
+    assert kinds["tail, 40k: mice lost"] == "read off"
+    # Arithmetic from the set-up.
+    assert kinds["tail, 30k: elephant sent"] == "check"
+    assert Counter(kinds.values()) == {"stated": 97, "re-run": 29, "read off": 6, "check": 2}
+    assert "sounding_offset, 50 in all runs but tail, 20k with 0" in get("nr-rlc").fitted
+
+
+@pytest.mark.parametrize(
+    ("codel_mice", "codel_elephant", "failing"),
+    [
+        (5, 152_681, ["elephant lost in excess of tail drop"]),
+        (5, 152_600, []),
+        (8, 152_600, ["mice lost in excess of tail drop"]),
+    ],
+)
+def test_the_conclusion_about_loss_is_judged_for_each_flow(
+    codel_mice: int, codel_elephant: int, failing: list[str]
+) -> None:
+    def run(mice: int, elephant: int, delay: float) -> dict[str, Any]:
+        flows = {"mice": mice, "elephant": elephant}
+        return {"flow_metrics": {flow: {"rx_packets": got, "mean_delay": delay} for flow, got in flows.items()}}
+
+    cases = {load("tail", 20): run(8, 152_679, 900), load("rlc_codel_2022", 20): run(codel_mice, codel_elephant, 500)}
+    claims = [claim for claim in CLAIMS if claim.source == CONCLUSION and ", 20k" in claim.name]
+    assert len(claims) == 4
+    found = [claim.name.partition(": ")[2] for claim in claims if not judge(claim, cases).holds]
+    assert found == failing
+
+
+def test_a_setting_is_on_the_front_if_none_beats_it() -> None:
+    def setting(name: str, delay: float, rate: float) -> Setting:
+        return Setting(name, "", "", delay, rate)
+
+    settings = [
+        setting("tail", 150, 182), setting("equal", 150, 182), setting("slow", 150, 181), setting("low", 3, 178),
+        setting("between", 9, 181.9), setting("beaten", 10, 181), setting("as slow", 4, 178),
+    ]  # fmt: skip
+    assert [one.queue for one in front(settings)] == ["low", "between", "tail"]
 
 
 def test_what_differs_in_one_row_is_said() -> None:
@@ -199,57 +301,136 @@ def test_files_are_named_by_what_is_usual_to_vary() -> None:
     assert files.name({**own, "queue": "my.module:Queue"}, 1, "") == "Queue-20000-999999999B-um-1"
 
 
-def test_the_flow_monitor_s_text() -> None:
+def flow_monitor_of(**metrics: dict[str, float]) -> str:
+    """The text for flows that start after 0.4 s of ten."""
     flow = {"start": "400ms", "traffic": {"kind": "cbr", "packet": "1500B"}}
     run = SimpleNamespace(
-        scenario={"duration": "10s", "flows": [{"name": "mice", **flow}, {**flow, "name": "tcp", "traffic": {"kind": "greedy"}}]},
-        flow_metrics={
-            "mice": {
-                "tx_packets": 10.0, "rx_packets": 8.0, "mean_delay": 907.376781, "mean_jitter": 256.0, "throughput": 0.0111,
-            },
-            "tcp": {"tx_packets": 5.0, "rx_packets": 5.0},
+        scenario={
+            "duration": "10s",
+            "flows": [
+                *({"name": name, **flow} for name in metrics),
+                {**flow, "name": "tcp", "traffic": {"kind": "greedy"}},
+            ],
         },
-    )  # fmt: skip
-    # 10 x 1528 B in 9.6 s.
-    assert files.flow_monitor(run).splitlines() == [  # type: ignore[arg-type]
-        "Flow 1 (10.1.0.0:40000 -> 10.2.0.0:5001) proto UDP",
+        flow_metrics={**metrics, "tcp": {"tx_packets": 5.0, "rx_packets": 5.0}},
+    )
+    return files.flow_monitor(run)  # type: ignore[arg-type]
+
+
+MICE_AT_50_MB = {
+    "tx_packets": 10.0, "rx_packets": 8.0, "mean_delay": 1623.501781, "mean_jitter": 256.3125 * 8 / 7, "throughput": 0.010793,
+}  # fmt: skip
+ELEPHANT_AT_50_MB = {
+    "tx_packets": 288_003.0, "rx_packets": 152_678.0, "mean_delay": 1594.049523, "throughput": 194.418811,
+    "mean_jitter": 0.103805 * 152_678 / 152_677,
+}  # fmt: skip
+
+
+def test_the_flow_monitor_s_text() -> None:
+    # The published block of 50 MB, line by line.
+    assert flow_monitor_of(mice=MICE_AT_50_MB, elephant=ELEPHANT_AT_50_MB).splitlines() == [
+        "Flow 1 (1.0.0.2:49153 -> 7.0.0.2:1234) proto UDP",
         "  Tx Packets: 10",
         "  Tx Bytes:   15280",
         "  TxOffered:  0.012733 Mbps",
         "  Rx Bytes:   12224",
-        "  Throughput: 0.011100 Mbps",
-        "  Mean delay:  907.376781 ms",
+        "  Throughput: 0.010793 Mbps",
+        "  Mean delay:  1623.501781 ms",
         # Seven differences over eight packets.
-        "  Mean jitter:  224.000000 ms",
+        "  Mean jitter:  256.312500 ms",
         "  Rx Packets: 8",
+        "Flow 2 (1.0.0.2:49154 -> 7.0.0.2:1234) proto UDP",
+        "  Tx Packets: 288003",
+        "  Tx Bytes:   440068584",
+        "  TxOffered:  366.723820 Mbps",
+        "  Rx Bytes:   233291984",
+        "  Throughput: 194.418811 Mbps",
+        "  Mean delay:  1594.049523 ms",
+        "  Mean jitter:  0.103805 ms",
+        "  Rx Packets: 152678",
         "",
         "",
-        "  Mean flow throughput: 0.011100",
-        "  Mean flow delay: 907.376781",
+        "  Mean flow throughput: 97.214802",
+        "  Mean flow delay: 1608.775652",
+        "",
+        " ----------------------------xx----------------------------------------xx---------------------",
+        "",
     ]
 
 
-def test_the_rlc_s_log_counts_what_waits() -> None:
-    def event(at: int, what: str, seq: int, box: str = "ue_1") -> dict[str, object]:
-        return {
-            "time_ns": at, "event": what, "box": box, "flow": "mice", "direction": 0, "seq": seq, "length": 1500, "size": 1528,
-        }  # fmt: skip
+def test_a_flow_that_delivers_nothing_has_the_source_s_zeros() -> None:
+    lines = flow_monitor_of(mice={"tx_packets": 1.0, "rx_packets": 0.0}).splitlines()
+    assert lines[4:10] == [
+        "  Rx Bytes:   0",
+        "  Throughput:  0 Mbps",
+        "  Mean delay:  0 ms",
+        "  Mean upt:  0  Mbps ",
+        "  Mean jitter: 0 ms",
+        "  Rx Packets: 0",
+    ]
 
-    packets = pl.DataFrame(
-        [
-            event(1000, "enqueue", 1), event(1500, "enqueue", 9, "wire"), event(2000, "enqueue", 2),
-            # Refused as it arrives.
-            event(3000, "enqueue", 3), event(3000, "drop", 3),
-            event(4000, "dequeue", 1), event(5000, "enqueue", 4),
-            # Dropped at the head, and lost on air after it had left.
-            event(6000, "drop", 2), event(6500, "drop", 1), event(7000, "enqueue", 5),
-        ]
+
+def event(at: int, what: str, seq: int, box: str = "ue_1", size: int = 1528) -> dict[str, object]:
+    """A row of the table of packets."""
+    return {
+        "time_ns": at, "event": what, "box": box, "flow": "mice", "direction": 0, "seq": seq, "length": 1500, "size": size,
+    }  # fmt: skip
+
+
+def log_of(*events: dict[str, object], most: int = 999_999_999) -> list[str]:
+    return [line.rstrip("\n") for line in files.rlc_log(pl.DataFrame(events), most)]
+
+
+CALL = f"LteRlcUm:DoTransmitPdcpPdu({files.ENTITY}, 1, 4, 1530)"
+
+
+def entered(buffers: int, held: int, waited: int = 0) -> list[str]:
+    """The six lines of a packet after which this waits."""
+    return [
+        CALL,
+        f"head of line delay in MS:{waited}",
+        "Tx Buffer: New packet added",
+        f"NumOfBuffers = {buffers}",
+        f"txBufferSize = {held}",
+        f"Send ReportBufferStatus = {held + 2 * buffers}, {waited}",
+    ]
+
+
+def test_a_packet_in_the_rlc_s_log_has_six_lines() -> None:
+    lines = log_of(
+        event(1_000_000, "enqueue", 1), event(1_500_000, "enqueue", 9, "wire"), event(9_900_000, "enqueue", 2),
     )  # fmt: skip
-    lines = [line.split(" ", 1) for line in files.rlc_log(packets)]
-    assert [at for at, _ in lines] == ["0.000001000", "0.000002000", "0.000005000", "0.000007000"]
-    assert [text.rstrip() for _, text in lines] == [
-        f"LCID 4 New packet added: 1530, NumOfBuffers: {buffers}, BufferSize: {1530 * buffers}"
-        for buffers in (1, 2, 2, 2)
+    assert lines == [*entered(1, 1530), *entered(2, 3060, 8)]
+
+
+def test_the_rlc_s_log_counts_the_rest_of_a_packet_that_was_sent_in_part() -> None:
+    lines = log_of(
+        event(1_000_000, "enqueue", 1), event(2_000_000, "enqueue", 2), event(2_500_000, "dequeue", 1),
+        event(2_500_000, "dequeue", 2), event(2_500_000, "part", 2, size=400),
+        # The head is the rest of the packet that came at 2 ms.
+        event(5_000_000, "enqueue", 3), event(6_000_000, "part", 2, size=0), event(7_000_000, "enqueue", 4),
+    )  # fmt: skip
+    assert lines[12:] == [*entered(2, 1930, 3), *entered(2, 3060, 2)]
+
+
+def test_the_rlc_s_log_tells_a_full_buffer_from_an_algorithm_s_drop() -> None:
+    lines = log_of(
+        event(1_000_000, "enqueue", 1), event(2_000_000, "enqueue", 2), event(2_000_000, "drop", 2),
+        event(3_000_000, "enqueue", 3), event(4_000_000, "enqueue", 4), event(4_000_000, "drop", 4),
+        # Dropped at the head, then one that is lost on air after it had left.
+        event(5_000_000, "drop", 1), event(5_500_000, "drop", 1), event(6_000_000, "enqueue", 5), most=4000,
+    )  # fmt: skip
+    assert lines == [
+        *entered(1, 1530),
+        CALL,
+        *entered(2, 3060, 2),
+        CALL,
+        "TxBuffer is full. RLC SDU discarded",
+        "MaxTxBufferSize = 4000",
+        "txBufferSize    = 3060",
+        "packet size     = 1530",
+        "Send ReportBufferStatus = 3064, 3",
+        *entered(2, 3060, 3),
     ]
 
 
@@ -257,11 +438,13 @@ def test_the_rlc_s_log_counts_what_waits() -> None:
 
 
 @real
-@pytest.mark.parametrize("case", ["tail, 15k", "tail, 20k", "rlc_codel_2022, 30k", "tail, 30k, 10 MB"])
+@pytest.mark.parametrize(
+    "case", ["tail, 15k", "tail, 20k", "rlc_codel_2022, 30k", "tail, 30k, 10 MB", "tail, 30k, 90 MB"]
+)
 def test_a_row_to_the_packet(case: str) -> None:
     run = bloatlab.run("nr-rlc", **CASES[case].parameters)
     metrics = {case: {"flow_metrics": run.flow_metrics}}
-    verdicts = [judge(claim, metrics) for claim in CLAIMS if claim.name.startswith(f"{case}:")]
+    verdicts = [judge(claim, metrics) for claim in of_row(case)]
     assert len(verdicts) >= 4
     assert [verdict.claim.name for verdict in verdicts if not verdict.holds] == []
 
@@ -290,15 +473,17 @@ def test_what_a_run_leaves(tmp_path: Path) -> None:
     runs = plan(source, {"stop": "600ms", "lambda": 20_000, "buffer": "1MB"}, keep=Keep.PACKETS)
     execute(runs, tmp_path)
     names = sorted(path.name for path in (tmp_path / "files").iterdir())
-    assert [name.rpartition("-")[2] for name in names] == ["flowmon.txt", "rlc.log"]
+    assert [name.rpartition("-")[2] for name in names] == ["flowmon.txt", "rlc.log", "ue.pcap"]
     run = Store(tmp_path).run(runs[0].run_id)
     lines = (tmp_path / "files" / names[1]).read_text().splitlines()
     drops = sum(flow["dropped_overflow"] for flow in run.flow_metrics.values())
     assert drops > 100
-    assert len(lines) == run.link_metrics["ue_1"]["arrivals"] - drops
-    buffers = [int(line.split("NumOfBuffers: ")[1].split(",")[0]) for line in lines]
-    # 1 MB holds 653 of 1530 B, and a part of one more.
-    assert max(buffers) in (652, 653)
+    assert lines.count("Tx Buffer: New packet added") == run.link_metrics["ue_1"]["arrivals"] - drops
+    assert lines.count("TxBuffer is full. RLC SDU discarded") == drops
+    # Each block of a transmitter's slot leaves a part of a packet, which counts.
+    sizes = [int(line.partition(" = ")[2]) for line in lines if line.startswith("txBufferSize = ")]
+    assert 1_000_000 - 1530 < max(sizes) <= 1_000_000
+    assert sum(size % 1530 > 0 for size in sizes) > len(sizes) / 2
 
 
 @real
@@ -330,7 +515,7 @@ def test_findings_are_computed_from_the_published_runs(tmp_path: Path, monkeypat
     assert findings_of_store(Store(tmp_path), experiment) == []
     execute(runs, tmp_path, RunSettings(jobs=1))
     found = findings_of_store(Store(tmp_path), experiment)
-    assert len(found) == 5
+    assert len(found) == 7
     metrics = Store(tmp_path).run_metrics([run.run_id for run in runs])
     by_case = published_runs(experiment, runs)
     tail = metrics[by_case["tail, 20k"].run_id]["flow_metrics"]["elephant"]
@@ -338,6 +523,14 @@ def test_findings_are_computed_from_the_published_runs(tmp_path: Path, monkeypat
     assert found[0].rows[0][1:4] == ("8", "907.4", "152,679")
     assert found[1].rows[3][3] == f"{tail['rx_packets']:,.0f}"
     assert "cubic" in found[2].ours
+    assert found[2].published == '"we get a better delay even though there is some packet loss".'
+    # Two kinds of traffic, two queues, five thresholds, and tail drop.
+    assert len(found[3].rows) == 22
+    assert {len(line) for line in found[3].rows} == {len(found[3].columns)}
+    assert any("*" in cell for line in found[3].rows for cell in line)
+    assert [line[0] for line in found[6].rows] == list(ROWS)
+    # Of a shorter run no count agrees with any slot.
+    assert {line[-1] for line in found[6].rows} == {"0 of 8"}
     page = make_report(tmp_path).read_text(encoding="utf-8")
     assert "Findings on published conclusions" in page
     assert "Delay is proportional to the buffer, not inversely" in page

@@ -26,6 +26,8 @@ pub enum Step {
     Enqueue,
     /// It left the queue for the transmitter.
     Dequeue,
+    /// A bearer of a cell sent a part of it. `size` is what waits of it, with the headers of PDCP.
+    Part,
     /// A box discarded it.
     Drop,
     /// A queue marked it.
@@ -47,6 +49,7 @@ impl Step {
             Self::Send => "send",
             Self::Enqueue => "enqueue",
             Self::Dequeue => "dequeue",
+            Self::Part => "part",
             Self::Drop => "drop",
             Self::Mark => "mark",
             Self::Receive => "receive",

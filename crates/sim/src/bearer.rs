@@ -12,6 +12,9 @@ pub(crate) struct Bearer {
     pub queue: RadioQueue,
     /// Size of the buffer in bytes. What is sent in part counts too.
     pub buffer: u64,
+    /// The packet that left the queue last, and the one of which the transmitter holds a part. Known only if packets are logged.
+    pub last: Option<Packet>,
+    pub part: Option<Packet>,
 }
 
 impl Bearer {

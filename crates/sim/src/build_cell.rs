@@ -42,8 +42,13 @@ impl Engine<'_> {
             if let Some(port) = &link.radio {
                 let mut queue = self.radio_queue(number, &planned.name, link)?;
                 queue.air = Some(AirTime::new(slot));
-                let buffer = port.buffer;
-                bearers.push((port.bearer, Bearer { queue, buffer }));
+                let bearer = Bearer {
+                    queue,
+                    buffer: port.buffer,
+                    last: None,
+                    part: None,
+                };
+                bearers.push((port.bearer, bearer));
             } else if let Some(plan) = &link.gate {
                 let queue = self.radio_queue(number, &planned.name, link)?;
                 let gate = Gate::new(plan, queue, slot, bearer_params.len());

@@ -72,7 +72,7 @@ impl PacketLog {
             {
                 watch.note(at, seen, place, packet);
             }
-            self.write(at, step, place, packet);
+            self.write(at, step, place, packet, packet.length());
         }
     }
 
@@ -82,11 +82,19 @@ impl PacketLog {
         if let Some(watch) = &mut self.watch {
             watch.note(at, LinkStep::Loss, place, packet);
         }
-        self.write(at, Step::Drop, place, packet);
+        self.write(at, Step::Drop, place, packet, packet.length());
+    }
+
+    /// Notes that a part of a packet was sent, and that `left` bytes of it wait.
+    #[inline]
+    pub fn note_part(&mut self, at: Nanos, place: u32, packet: &Packet, left: u32) {
+        if self.is_active {
+            self.write(at, Step::Part, place, packet, left);
+        }
     }
 
     #[cold]
-    fn write(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet) {
+    fn write(&mut self, at: Nanos, step: Step, place: u32, packet: &Packet, size: u32) {
         let mut segment = packet.segment;
         if let Some(outside) = &mut self.outside {
             let tag = segment.window;
@@ -111,7 +119,7 @@ impl PacketLog {
             damaged: packet.is_damaged(),
             ecn: packet.ecn(),
             dscp: packet.dscp(),
-            size: packet.length(),
+            size,
             segment,
         });
     }

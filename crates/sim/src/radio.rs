@@ -207,6 +207,10 @@ impl Above<Packet> for Queues<'_, '_> {
         self.context.count_wait(&mut queue.backlog, waited);
         let number = queue.backlog.number;
         self.context.log.note(now, Step::Dequeue, number, &packet);
+        if self.context.log.is_on() {
+            self.bearers[bearer].last = Some(packet);
+        }
+        let queue = &self.bearers[bearer].queue;
         let bytes = packet.length() + queue.backlog.header;
         if bearer.is_multiple_of(2) {
             let bearer_state = &mut self.bearer_states[bearer / 2];
@@ -236,6 +240,20 @@ impl Above<Packet> for Queues<'_, '_> {
     fn filled(&mut self, bearer: usize, _now: Nanos, offered: u32) {
         self.bearer_states[bearer / 2].offered = u64::from(offered);
         self.filled.push(bearer);
+    }
+
+    fn sent_part(&mut self, bearer: usize, now: Nanos, left: u32) {
+        let bearer = &mut self.bearers[bearer];
+        if left > 0 {
+            bearer.part = bearer.last;
+        }
+        if let Some(packet) = &bearer.part {
+            let number = bearer.queue.backlog.number;
+            self.context.log.note_part(now, number, packet, left);
+        }
+        if left == 0 {
+            bearer.part = None;
+        }
     }
 
     fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64) {

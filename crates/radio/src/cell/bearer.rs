@@ -35,6 +35,8 @@ pub trait Above<T> {
     fn bytes(&self, bearer: usize) -> u64;
     /// A block for a downlink bearer has been filled. Including what nobody needed of the slot, the bearer could have had `offered` bytes.
     fn filled(&mut self, bearer: usize, now: Nanos, offered: u32);
+    /// A bearer has sent a part of a packet. `left` bytes of the packet wait for the next block; 0 after its last part.
+    fn sent_part(&mut self, bearer: usize, now: Nanos, left: u32);
     /// A block of `bytes` bytes was sent, which took this share of a slot's symbols.
     fn sent(&mut self, bearer: usize, now: Nanos, bytes: u32, share: f64);
     /// A packet has passed the cell.
@@ -103,12 +105,19 @@ impl<T: Copy> Bearer<T> {
         above: &mut dyn Above<T>,
         out: &mut Vec<Pdu<Numbered<T>>>,
     ) -> u32 {
+        let has_part = self.sender.held().is_some();
         let mut upper = Own {
             above,
             number,
             numbers: &mut self.numbers,
         };
-        self.sender.transmit(now, offer, &mut upper, out)
+        let used = self.sender.transmit(now, offer, &mut upper, out);
+        match self.sender.held() {
+            Some((left, _)) => above.sent_part(number, now, left),
+            None if has_part => above.sent_part(number, now, 0),
+            None => {}
+        }
+        used
     }
 
     /// Number of bytes that the sender would send if it could.

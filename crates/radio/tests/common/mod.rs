@@ -40,6 +40,8 @@ impl Above<u64> for Ends {
 
     fn filled(&mut self, _bearer: usize, _now: Nanos, _offered: u32) {}
 
+    fn sent_part(&mut self, _bearer: usize, _now: Nanos, _left: u32) {}
+
     fn sent(&mut self, bearer: usize, _now: Nanos, bytes: u32, share: f64) {
         self.blocks[bearer] += u64::from(bytes);
         self.share += share;

@@ -72,12 +72,18 @@ def by_offset(read: Reader, offsets: Sequence[int] = OFFSETS) -> Finding:
         f"delay changes by up to {most(ELEPHANT, 'mean_delay'):.2f} ms, the mice's by up to {most(MICE, 'mean_delay'):.2f} ms. "
         f"The mice's count changes by {most(MICE, 'rx_packets'):.0f} and the AQM's drops by "
         f"{max(most(MICE, 'dropped_aqm'), most(ELEPHANT, 'dropped_aqm')):.0f}. With the same slot in all rows, "
-        f"{min(every.values())} to {best} of {judged} values agree within their tolerances, most with "
-        f"{'slot' if len(leaders) == 1 else 'slots'} {', '.join(map(str, leaders))}.",
+        f"{min(every.values())} to {best} of {judged} values agree within their tolerances, most with {_slots(leaders)}.",
         ("row", *(heading for heading, *_ in VALUES), "values that agree", "slots with which all agree"),
         tuple(rows),
         "Ranges over the slots.",
     )
+
+
+def _slots(found: Sequence[int]) -> str:
+    first, last = found[0], found[-1]
+    if len(found) > 2 and last - first + 1 == len(found):
+        return f"slots {first} to {last}"
+    return f"{'slot' if len(found) == 1 else 'slots'} {', '.join(map(str, found))}"
 
 
 def _between(values: Sequence[float], form: Callable[[float], str]) -> str:
