@@ -99,6 +99,16 @@ def test_delay_over_the_buffer_is_logarithmic_both_ways() -> None:
     assert {x for _, x, _ in drawn_values(spec)} == {10.0, 100.0, 1000.0}
 
 
+def test_a_proportional_delay_is_a_straight_line() -> None:
+    tables = swept(
+        *(({"buffer": f'"{size}MB"', "queue": '"tail"', "lambda": "30000"}, 41.0 * size) for size in range(10, 110, 10))
+    )
+    panels = draw("buffer_delay", tables).to_dict(validate=True)["vconcat"][0]["hconcat"]
+    # Both axes are linear, although the delays span a decade.
+    assert {panel["layer"][0]["encoding"]["x"]["scale"]["type"] for panel in panels} == {"linear"}
+    assert not [panel for panel in panels if panel["layer"][0]["encoding"]["y"]["scale"].get("type") == "log"]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "ticks"),
     [

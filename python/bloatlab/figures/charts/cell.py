@@ -152,10 +152,11 @@ def _names(frame: pl.DataFrame) -> list[str]:
     return [str(name) for name in order["flow"].to_list()]
 
 
-def _y(values: pl.Series, title: str, log: bool) -> Any:
-    """The y axis; for delays it is logarithmic if the x axis is, or if they span more than a decade."""
+def _y(values: pl.Series, title: str, log: bool | None) -> Any:
+    """The y axis. For delays it is logarithmic if `log` says so; if it is `None`, when they span more than a decade."""
     low, high = prepare.low(values), prepare.high(values)
-    if "(ms)" not in title or low <= 0 or not (log or parts.wants_log(low, high)):
+    is_log = parts.wants_log(low, high) if log is None else log
+    if "(ms)" not in title or low <= 0 or not is_log:
         return vl.field("value:Q", axis=options(title=title, format=",.6~g"), scale=options(zero=True))
     ticks = parts.log_ticks(low, high)
     scale = options(type="log", domain=[min(low, ticks[0]), max(high, ticks[-1])], nice=False)
@@ -197,7 +198,8 @@ def _curves(
             .sort("series", "x")
         )
         data = prepare.values(cells)
-        y = _y(cells["value"], name, is_log)
+        # Over the buffer, a proportional delay is a straight line only if both axes have the same scale.
+        y = _y(cells["value"], name, is_log if log else None)
         drawn.append(
             vl.layer(
                 parts.drawn(data, "line").encode(x=x, y=y, color=colour),
