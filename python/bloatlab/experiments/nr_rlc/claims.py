@@ -14,10 +14,9 @@ MODE_AM = "the authors' code run again with RLC AM"
 FAR_AWAY = "the authors' code run again with 30 dBm and the UE 6 km away"
 CONCLUSION = 'conclusion: "we get a better delay even though there is some packet loss"'
 OFFSET = (
-    f"our sounding_offset is {OTHER_SOUNDING} in this run and {SOUNDING} in all others, because 5G-LENA draws it at random. "
-    f"{SOUNDING} fits every other row, but gives the elephant 152678 packets here. In every other saturated row, mice and "
-    "elephant together receive 152686 packets, and in this one 152687. A saturated cell carries the same number of packets "
-    "at every lambda, so the published run had another offset (67 to 79 or 0 to 22 give its count)"
+    f"sounding_offset is {OTHER_SOUNDING} in this run and {SOUNDING} in the other rows, because 5G-LENA draws it. "
+    f"{SOUNDING} gives 152678 here; 67 to 79 and 0 to 22 give 152679. A saturated cell carries the same number of packets "
+    "at every lambda: both flows receive 152686 together in every other saturated row, and 152687 in this one"
 )
 SAME_CAPACITY = (
     "the cell is full in both runs and carries the same number of packets. A mouse that is dropped makes room for one more "
@@ -118,10 +117,10 @@ def _row(case: str) -> list[Claim]:
         return Claim(f"{case}: {what}", value, read, unit, source, kind, absolute=tolerance, note=note)
 
     found = [
-        claim("mice received", mice, metric(case, MICE, "rx_packets"), "packets", 0, note),
-        claim("mice, mean delay", mice_delay, metric(case, MICE, "mean_delay"), "ms", 0.06, note),
+        claim("mice received", mice, metric(case, MICE, "rx_packets"), "packets", 0),
+        claim("mice, mean delay", mice_delay, metric(case, MICE, "mean_delay"), "ms", 0.06),
         claim("elephant received", elephant, metric(case, ELEPHANT, "rx_packets"), "packets", 0, note),
-        claim("elephant, mean delay", elephant_delay, metric(case, ELEPHANT, "mean_delay"), "ms", 0.02, note),
+        claim("elephant, mean delay", elephant_delay, metric(case, ELEPHANT, "mean_delay"), "ms", 0.02),
     ]
     if drops is not None:
         found.append(claim("dropped by the AQM", drops, dropped(case), "packets", 0))
