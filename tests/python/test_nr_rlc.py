@@ -559,3 +559,27 @@ def test_json_of_a_sweep(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
         "residue",
     }
     assert all(wanted <= set(flow) for run in document["runs"] for flow in run["flow_metrics"].values())
+
+
+@real
+def test_parts_fill_the_transport_blocks_to_the_byte() -> None:
+    run = bloatlab.run("nr-rlc", stop="600ms", packets=True, **{"lambda": 30_000})
+    events = run.packets.to_polars().filter(pl.col("box").cast(pl.String) == "ue_1")
+    sent = events.filter(pl.col("event").cast(pl.String).is_in(["dequeue", "part"]))
+    rest, whole, used = 0, 0, []
+    for at, what, size in sent.select("time_ns", "event", "size").iter_rows():
+        # The UE has a slot of half a millisecond.
+        assert at % 500_000 == 0
+        if what == "dequeue":
+            whole += 1
+            continue
+        pieces = whole + (rest > 0)
+        # MAC 3 B, RLC 2 B, and a length indicator of 2, 1, 2, 1... B for each piece but the last.
+        headers = 5 + sum(2 - place % 2 for place in range(pieces - 1))
+        used.append((at // 500_000, rest + 1530 * whole - size + headers))
+        rest, whole = size, 0
+    # The first six blocks have MCS 0. A block is on air two slots later, and the UE sounds the channel in slot 50 of 80.
+    sounded = {slot for slot, _ in used if (slot + 2) % 80 == 50}
+    assert len(sounded) == 5
+    assert used[:6] == [(slot, 523) for slot in range(815, 821)]
+    assert used[6:] == [(slot, 11_194 if slot in sounded else 12_212) for slot in range(821, 1200)]
