@@ -123,7 +123,7 @@ CASES: Mapping[str, PublishedRun] = {
     },
     **{
         far(amc, power): PublishedRun(
-            {"lambda": 1000 * TUNED_LOAD, "position": [0.0, float(FAR)], "power": power, "amc": amc}
+            {"lambda": 1000 * TUNED_LOAD, "position": f"0,{FAR}", "power": power, "amc": amc}
         )
         for amc, power in (("shannon", FAR_POWER), ("error_model", FAR_POWER), ("shannon", MORE_POWER))
     },

@@ -47,7 +47,7 @@ def _cca(value: Any) -> Any:
     return UDP if value == UDP else read.algorithm("congestion_controls")(value)
 
 
-def _position(value: Any) -> list[float]:
+def _position(value: Any) -> str:
     """Reads x and y in metres, as a list or as a text such as `0,10`."""
     parts = re.split(r"[\s,]+", value.strip()) if isinstance(value, str) else value
     try:
@@ -56,7 +56,7 @@ def _position(value: Any) -> list[float]:
         raise ParameterError(f"`{value}` is not two numbers of metres such as 0,10") from None
     if not max(abs(x), abs(y)) <= FARTHEST:
         raise ParameterError(f"`{value}` is more than {FARTHEST} m from the base station")
-    return [x, y]
+    return f"{x:g},{y:g}"
 
 
 def _antenna(value: Any) -> str:
@@ -177,7 +177,7 @@ CARRIER = (
 )  # fmt: skip
 PLACE = (
     Parameter(
-        "position", [0.0, 10.0], "m", allowed="x,y such as 0,10",
+        "position", "0,10", "m", allowed="x,y such as 0,10",
         help="position of the UE, from the base station; in a sweep [0,10],[0,6000]",
         read=_position, published="0,10",
     ),

@@ -99,7 +99,7 @@ def cell(params: Mapping[str, Any]) -> dict[str, Any]:
                     "scenario": params["surroundings"],
                     "condition": params["condition"],
                     "shadowing": params["shadowing"],
-                    "position_m": params["position"],
+                    "position_m": [float(part) for part in params["position"].split(",")],
                     "gnb_height_m": params["gnb_height"],
                     "ue_height_m": params["ue_height"],
                     "gnb_antennas": elements(params["gnb_antenna"]),
