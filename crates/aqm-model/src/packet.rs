@@ -58,6 +58,10 @@ impl Packet for ModelPacket {
         self.ack.is_none() && !self.id.is_multiple_of(3)
     }
 
+    fn has_more(&self) -> bool {
+        self.ack.is_none() && !(self.id + 1).is_multiple_of(3)
+    }
+
     fn pure_ack(&self) -> Option<PureAck> {
         self.ack.map(|ack| PureAck {
             number: ack.number,

@@ -32,6 +32,8 @@ use tins::Diffserv;
 /// the modem. Each tin serves its hosts in turn, each host its flows, and COBALT keeps the queue of each flow short; `rtt` scales COBALT. If the link
 /// adds headers, set its `overhead` and `atm`; otherwise the shaper is too fast for small packets. A `bandwidth` above the real rate of the link
 /// makes it useless. Without a `bandwidth`, the delay depends on the buffer behind it.
+///
+/// Segments of a buffer of segmentation offload are queued, judged and sent one by one, as with tc's default, `split-gso`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

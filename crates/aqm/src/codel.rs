@@ -15,6 +15,8 @@ use crate::{
 /// bursts pass. As long as it lasts, the time between drops shrinks with the square root of their number. Use it for a single queue at any rate
 /// without tuning: `target` should be 5 to 10 % of `interval`, and `interval` a typical large RTT. It reacts slowly at first, so many flows or
 /// unresponsive flows keep the delay above `target`. At rates below a few Mbit/s, `target` must be at least the transmission time of one packet.
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it is forwarded, marked or dropped as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -112,6 +114,8 @@ pub struct CodelState {
     dropping: bool,
     /// A signal was sent. `drop_next` advances only if the next packet is above the target, too.
     pending: bool,
+    /// The decision about the offload buffer of the last packet, if it has more packets.
+    buffer: Option<Verdict>,
 }
 
 /// Access to the head of a queue. CoDel judges packets in place.
@@ -237,7 +241,7 @@ impl CodelController {
         time + (self.interval as f64 * f64::from(inverse_root)) as Nanos
     }
 
-    /// Dequeues the next packet that may pass, and drops those before it.
+    /// Dequeues the next packet that may pass, and drops those before it. As in Linux, an offload buffer is judged once.
     #[inline]
     pub fn dequeue<P: Packet>(
         &self,
@@ -252,26 +256,46 @@ impl CodelController {
                 state.emptied();
                 return None;
             };
+            if state.buffer.is_some() {
+                match state.continue_buffer(packet, sink) {
+                    Some(Verdict::Drop) => {
+                        queue.pop();
+                        continue;
+                    }
+                    Some(_) => return queue.pop(),
+                    None => {}
+                }
+            }
             let backlog = bytes - u64::from(packet.size());
             let sojourn = now.saturating_sub(packet.enqueued_at());
-            match self.judge(state, now, sojourn, backlog) {
-                Verdict::Forward if sojourn <= self.ce_threshold => {}
+            let verdict = match self.judge(state, now, sojourn, backlog) {
+                Verdict::Forward if sojourn <= self.ce_threshold => Verdict::Forward,
                 Verdict::Forward => {
                     if mark(packet) {
                         stats.ce_mark += 1;
                         sink.marked(packet);
+                        Verdict::Mark
+                    } else {
+                        Verdict::Forward
                     }
                 }
                 Verdict::Mark if mark(packet) => {
                     stats.ecn_mark += 1;
                     sink.marked(packet);
+                    Verdict::Mark
                 }
                 Verdict::Mark | Verdict::Drop => {
                     stats.drop_count += 1;
                     sink.dropped(packet, DropReason::Aqm);
-                    queue.pop();
-                    continue;
+                    Verdict::Drop
                 }
+            };
+            if packet.has_more() {
+                state.buffer = Some(verdict);
+            }
+            if verdict == Verdict::Drop {
+                queue.pop();
+                continue;
             }
             return queue.pop();
         }
@@ -285,6 +309,27 @@ impl CodelState {
         self.first_above_time = 0;
         self.dropping = false;
         self.pending = false;
+    }
+
+    /// Applies the decision about the buffer of the previous packet to the next one. Returns `None` if that packet starts another buffer.
+    #[cold]
+    fn continue_buffer<P: Packet>(
+        &mut self,
+        packet: &mut P,
+        sink: &mut dyn Sink<P>,
+    ) -> Option<Verdict> {
+        let verdict = self.buffer.take().filter(|_| packet.follows())?;
+        match verdict {
+            Verdict::Forward => {}
+            Verdict::Mark => {
+                if mark(packet) {
+                    sink.marked(packet);
+                }
+            }
+            Verdict::Drop => sink.dropped(packet, DropReason::Aqm),
+        }
+        self.buffer = packet.has_more().then_some(verdict);
+        Some(verdict)
     }
 
     /// Newton's method, as in Linux and ns-3: one step towards 1 / sqrt(count) per signal. So the third signal follows the second after half an interval

@@ -19,6 +19,9 @@ use crate::{Band, Context, DropReason, Factory, Packet, Qdisc, Sink, Slot};
 ///
 /// As in ns-2: `limit` 25000B, `buckets` 10, `quantum` 250B, `classifier` source. As Linux's `drr` with a FIFO in each class: `classifier` exact,
 /// `flow_limit` 100p and a `limit` that is never reached.
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it leaves whole, even if the deficit
+/// becomes negative. Limits count its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -72,6 +75,7 @@ impl Factory for Params {
             quantum: self.quantum.0 as i64,
             limit: Capacity::new(self.limit, 1),
             flow_limit: Capacity::new(self.flow_limit.unwrap_or(Limit::Packets(u64::MAX)), 1),
+            sending: NONE,
             drop_overlimit: 0,
             drop_flow_limit: 0,
         })
@@ -117,6 +121,8 @@ struct Drr<P> {
     quantum: i64,
     limit: Capacity,
     flow_limit: Capacity,
+    /// The queue whose offload buffer is being sent; [`NONE`] if there is none.
+    sending: u32,
     drop_overlimit: u64,
     drop_flow_limit: u64,
 }
@@ -178,12 +184,16 @@ impl<P: Packet> Qdisc<P> for Drr<P> {
 
     #[inline]
     fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        let sending = std::mem::replace(&mut self.sending, NONE);
         loop {
             let current = self.active.first()?;
             let queue = &mut self.queues[current as usize];
-            let size = i64::from(self.slab.front(&queue.chain)?.size());
-            if size <= queue.deficit {
+            let packet = self.slab.front(&queue.chain)?;
+            let (size, has_more) = (i64::from(packet.size()), packet.has_more());
+            // The rest of a buffer leaves at once. The queue being served is the first one, unless it lost its packets meanwhile.
+            if size <= queue.deficit || (current == sending && packet.follows()) {
                 queue.deficit -= size;
+                self.sending = if has_more { current } else { NONE };
                 return self.take(current);
             }
             // Shreedhar and Varghese, section 3: its turn ends. The next turn starts with the rest of the deficit and a quantum.

@@ -5,13 +5,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
+use crate::{BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
 
 /// First in, first out; a packet that arrives at a full queue is dropped.
 ///
 /// It is the plain buffer of most devices. It signals congestion only by loss, when it is already full. Everything depends on `limit`: too short a
 /// queue costs throughput, and too long a queue is bufferbloat, because TCP fills it. Use it as the baseline, with a limit of about one
 /// bandwidth-delay product or much more. It does not distinguish flows, so one greedy flow delays all others.
+///
+/// A buffer of segmentation offload that does not fit is dropped as a whole, as in Linux. A limit in packets counts its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(inline)]
@@ -57,6 +59,7 @@ impl Factory for Params {
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Fifo {
             queue: Bounded::new(self.capacity()),
+            refused: BufferDecision::new(()),
         })
     }
 }
@@ -70,17 +73,33 @@ impl Params {
 
 struct Fifo<P> {
     queue: Bounded<P>,
+    /// The offload buffer that is arriving, if it was refused.
+    refused: BufferDecision<()>,
+}
+
+impl<P: Packet> Fifo<P> {
+    /// Drops a packet by overflow, and those of its offload buffer that wait. What arrives later of the buffer is dropped, too.
+    #[cold]
+    fn refuse(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
+        self.queue.refuse(&packet);
+        self.refused.note(&packet, ());
+        packet.set_enqueued_at(now);
+        sink.dropped(&packet, DropReason::Overflow);
+        while let Some(earlier) = self.queue.take_back(&packet) {
+            sink.dropped(&earlier, DropReason::Overflow);
+            packet = earlier;
+        }
+    }
 }
 
 impl<P: Packet> Qdisc<P> for Fifo<P> {
     #[inline]
-    fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        if self.queue.fits(&packet) {
+    fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
+        if self.refused.of(&packet).is_none() && self.queue.fits(&packet) {
+            self.refused.forget();
             self.queue.push(packet).set_enqueued_at(now);
         } else {
-            self.queue.refuse(&packet);
-            packet.set_enqueued_at(now);
-            sink.dropped(&packet, DropReason::Overflow);
+            self.refuse(now, packet, sink);
         }
     }
 

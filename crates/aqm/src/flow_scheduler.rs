@@ -43,6 +43,8 @@ pub struct FlowScheduler {
     new: List,
     old: List,
     quantum: i32,
+    /// The flow whose offload buffer is being sent; [`NONE`] if there is none.
+    sending: u32,
 }
 
 impl FlowScheduler {
@@ -52,6 +54,7 @@ impl FlowScheduler {
             new: List::default(),
             old: List::default(),
             quantum,
+            sending: NONE,
         }
     }
 
@@ -88,6 +91,20 @@ impl FlowScheduler {
     fn first(&self) -> Option<u32> {
         let (new, old) = (self.new.first(), self.old.first());
         select_unpredictable(new.is_some(), new, old)
+    }
+
+    /// Records that `current` sends a packet. If its offload buffer has more packets, [`continued`](Self::continued) returns the flow next. The
+    /// deficit may then fall far below zero, as in Linux.
+    #[inline]
+    pub fn sent(&mut self, current: u32, has_more: bool) {
+        self.sending = select_unpredictable(has_more, current, NONE);
+    }
+
+    /// The flow whose offload buffer is being sent. The caller must check that its next packet belongs to the buffer.
+    #[inline]
+    pub fn continued(&mut self) -> Option<u32> {
+        let sending = std::mem::replace(&mut self.sending, NONE);
+        (sending != NONE).then_some(sending)
     }
 
     /// The flow to serve. RFC 8290 section 4.2: a flow whose deficit is used up gets another quantum and moves behind the old flows.

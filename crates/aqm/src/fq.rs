@@ -19,6 +19,9 @@ use crate::{Band, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot,
 /// Other flows are not affected. Use it for fairness and pacing where the endpoints themselves keep their queues short.
 ///
 /// It behaves as on a router: packets carry neither a pacing rate nor a departure time.
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it leaves whole, even if the deficit
+/// becomes negative. Limits count its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -203,6 +206,18 @@ impl Pace {
         }
         now + wait
     }
+
+    /// Like `next`, for the rest of an offload buffer, which leaves at once and delays what comes after it.
+    #[cold]
+    fn extend(&self, now: Nanos, due: Nanos, size: u32, credit: &mut i32) -> Nanos {
+        if self.singly {
+            *credit = 0;
+        } else if *credit > 0 {
+            return due;
+        }
+        let (wait, _) = self.rate.transmit(u64::from(size), 0);
+        due.max(now) + wait.min(SECOND)
+    }
 }
 
 /// One queue. It occupies one cache line.
@@ -299,8 +314,14 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         self.release(now);
+        let mut continued = self.scheduler.continued();
         loop {
-            let current = self.scheduler.current(&mut self.flows)?;
+            let (current, joins) = match continued.take() {
+                Some(sending) if self.slab.follows(&self.flows[sending as usize].chain) => {
+                    (sending, true)
+                }
+                _ => (self.scheduler.current(&mut self.flows)?, false),
+            };
             let flow = &mut self.flows[current as usize];
             let Some(packet) = self.slab.front_mut(&flow.chain) else {
                 if self.scheduler.is_over(&mut self.flows, current) {
@@ -309,7 +330,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
                 }
                 continue;
             };
-            if flow.due > now {
+            if flow.due > now && !joins {
                 self.throttled
                     .push(Reverse((flow.due, self.stats.throttled, current)));
                 self.stats.throttled += 1;
@@ -322,11 +343,17 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
                 sink.marked(packet);
             }
             let size = packet.size();
+            self.scheduler.sent(current, packet.has_more());
             flow.packets -= 1;
             flow.turn.deficit -= size as i32;
             if let Some(pace) = &self.pace {
                 let too_long = &mut self.stats.pkts_too_long;
-                flow.due = pace.next(now, flow.due, size, &mut flow.turn.deficit, too_long);
+                let credit = &mut flow.turn.deficit;
+                flow.due = if joins {
+                    pace.extend(now, flow.due, size, credit)
+                } else {
+                    pace.next(now, flow.due, size, credit, too_long)
+                };
             }
             return self.slab.pop(&mut flow.chain);
         }

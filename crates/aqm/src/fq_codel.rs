@@ -17,6 +17,9 @@ use crate::{Band, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot,
 /// first packets of a page hardly wait. All other queues take turns of `quantum` bytes. CoDel drops in each queue separately, and an overflow drops
 /// from the queue with the most bytes. Use it as the default at any bottleneck. A bulk flow has the delay of CoDel, and very slow links need a larger
 /// `target`. Two flows with the same hash share one queue.
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it is forwarded, marked or dropped as a
+/// whole, and leaves whole, even if the deficit becomes negative. Limits count its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -179,21 +182,38 @@ impl<P: Packet> FqCodel<P> {
     fn cut_fattest(&mut self, sink: &mut dyn Sink<P>) {
         let fattest = self.fattest.find(|queue| self.backlogs[queue]);
         let most = self.backlogs[fattest];
-        let flow = &mut self.flows[fattest];
         let mut dropped = 0;
         while dropped < self.drop_batch {
-            let Some(packet) = self.slab.pop(&mut flow.chain) else {
+            let Some(packet) = self.slab.pop(&mut self.flows[fattest].chain) else {
                 break;
             };
             dropped += 1;
             self.backlogs[fattest] -= u64::from(packet.size());
             sink.dropped(&packet, DropReason::Overflow);
+            if packet.has_more() {
+                self.drop_rest(fattest, sink);
+            }
             if self.backlogs[fattest] <= most / 2 {
                 break;
             }
         }
-        flow.state.add_signals(dropped);
+        self.flows[fattest].state.add_signals(dropped);
         self.stats.drop_overlimit += u64::from(dropped);
+    }
+
+    /// Drops the rest of an offload buffer at the head of a queue.
+    fn drop_rest(&mut self, queue: usize, sink: &mut dyn Sink<P>) {
+        let chain = &mut self.flows[queue].chain;
+        while self.slab.follows(chain) {
+            let Some(packet) = self.slab.pop(chain) else {
+                break;
+            };
+            self.backlogs[queue] -= u64::from(packet.size());
+            sink.dropped(&packet, DropReason::Overflow);
+            if !packet.has_more() {
+                break;
+            }
+        }
     }
 }
 
@@ -204,6 +224,8 @@ struct SubQueue<'a, P> {
     backlog: &'a mut u64,
     /// Size of the last packet taken.
     taken: u32,
+    /// Whether its offload buffer has more packets.
+    has_more: bool,
 }
 
 impl<P: Packet> Head<P> for SubQueue<'_, P> {
@@ -218,6 +240,7 @@ impl<P: Packet> Head<P> for SubQueue<'_, P> {
     fn pop(&mut self) -> Option<P> {
         let packet = self.slab.pop(self.chain)?;
         self.taken = packet.size();
+        self.has_more = packet.has_more();
         *self.backlog -= u64::from(self.taken);
         Some(packet)
     }
@@ -245,8 +268,12 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
+        let mut continued = self.scheduler.continued();
         loop {
-            let current = self.scheduler.current(&mut self.flows)?;
+            let current = match continued.take() {
+                Some(sending) if self.slab.follows(&self.flows[sending as usize].chain) => sending,
+                _ => self.scheduler.current(&mut self.flows)?,
+            };
             let index = current as usize;
             let flow = &mut self.flows[index];
             let mut queue = SubQueue {
@@ -254,12 +281,14 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
                 chain: &mut flow.chain,
                 backlog: &mut self.backlogs[index],
                 taken: 0,
+                has_more: false,
             };
             let packet =
                 self.controller
                     .dequeue(&mut flow.state, &mut self.stats, now, sink, &mut queue);
             if packet.is_some() {
                 flow.turn.deficit -= queue.taken as i32;
+                self.scheduler.sent(current, queue.has_more);
                 return packet;
             }
             if self.scheduler.is_over(&mut self.flows, current) {

@@ -10,7 +10,7 @@ use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::tc::{Form, Word};
 use crate::{
-    Band, Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Slot, Tc, Verdict, mark,
+    Band, BufferDecision, Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Slot, Tc, Verdict, mark,
 };
 
 /// Flow Queue PIE: one queue per flow, served by deficit round robin with sparse flows first, each controlled by PIE.
@@ -18,6 +18,9 @@ use crate::{
 /// It schedules flows as `fq_codel` does, but each queue drops or marks arrivals at random with PIE's probability, which is computed from the delay
 /// of that queue. Above `ecn_prob`, it drops packets instead of marking them. Use it to compare two AQM algorithms with the same scheduler. The
 /// probability needs several `tupdate`s to rise, so a new flow's burst stays in its queue longer than with CoDel.
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it is forwarded, marked or dropped as a
+/// whole, and leaves whole, even if the deficit becomes negative. Limits count its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -146,6 +149,7 @@ impl Factory for Params {
             next_update: self.tupdate.0,
             rng: context.rng,
             stats: Stats::default(),
+            buffer: BufferDecision::new(Verdict::Forward),
         })
     }
 }
@@ -230,6 +234,8 @@ struct FqPie<P> {
     next_update: Nanos,
     rng: Rng,
     stats: Stats,
+    /// The decision about the offload buffer that is arriving.
+    buffer: BufferDecision<Verdict>,
 }
 
 impl<P: Packet> FqPie<P> {
@@ -241,6 +247,7 @@ impl<P: Packet> FqPie<P> {
         self.stats.overlimit += u64::from(!fits);
         self.stats.overmemory += u64::from(fits);
         self.flows[place].state.overflowed();
+        self.buffer.note(&packet, Verdict::Drop);
         packet.set_enqueued_at(now);
         sink.dropped(&packet, DropReason::Overflow);
     }
@@ -248,7 +255,8 @@ impl<P: Packet> FqPie<P> {
     /// Drops a packet because PIE decided so.
     #[cold]
     fn refuse(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
-        self.stats.dropped += 1;
+        self.stats.dropped += u64::from(self.buffer.of(&packet).is_none());
+        self.buffer.note(&packet, Verdict::Drop);
         packet.set_enqueued_at(now);
         sink.dropped(&packet, DropReason::Aqm);
     }
@@ -264,9 +272,11 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
             return self.overflow(now, place, packet, sink);
         }
         let backlog = u64::from(flow.backlog);
-        let verdict = self
-            .controller
-            .judge(&mut flow.state, backlog, size, &mut self.rng);
+        let earlier = self.buffer.of(&packet);
+        let verdict = earlier.unwrap_or_else(|| {
+            self.controller
+                .judge(&mut flow.state, backlog, size, &mut self.rng)
+        });
         if verdict == Verdict::Drop || (verdict == Verdict::Mark && packet.ecn() == Ecn::NotEct) {
             return self.refuse(now, packet, sink);
         }
@@ -274,8 +284,9 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         flow.backlog += size;
         let stored = self.slab.push(&mut flow.chain, packet);
         stored.set_enqueued_at(now);
+        self.buffer.note(stored, verdict);
         if verdict == Verdict::Mark && mark(stored) {
-            self.stats.ecn_mark += 1;
+            self.stats.ecn_mark += u64::from(earlier.is_none());
             sink.marked(stored);
         }
         if !flow.listed {
@@ -290,13 +301,18 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
 
     #[inline]
     fn dequeue(&mut self, now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        let mut continued = self.scheduler.continued();
         loop {
-            let current = self.scheduler.current(&mut self.flows)?;
+            let current = match continued.take() {
+                Some(sending) if self.slab.follows(&self.flows[sending as usize].chain) => sending,
+                _ => self.scheduler.current(&mut self.flows)?,
+            };
             let place = current as usize;
             let flow = &mut self.flows[place];
             if let Some(packet) = self.slab.front(&flow.chain) {
                 let (size, sojourn) = (packet.size(), now.saturating_sub(packet.enqueued_at()));
                 flow.turn.deficit -= size as i32;
+                self.scheduler.sent(current, packet.has_more());
                 flow.backlog -= size;
                 match self.rates.get_mut(place) {
                     Some(rate) => rate.departed(now, size, u64::from(flow.backlog)),

@@ -8,7 +8,7 @@ use crate::heavy_hitters::HeavyHitters;
 use crate::list::{Linked, List};
 use crate::ring::{Capacity, Ring};
 use crate::slab::{FlowHash, NONE};
-use crate::{Band, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
+use crate::{Band, BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
 
 /// Heavy-Hitter Filter: detects the flows that send much, and keeps short flows out of their queue.
 ///
@@ -19,6 +19,9 @@ use crate::{Band, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot,
 /// links, choose a lower `admit_bytes`.
 ///
 /// A flow that becomes a heavy hitter changes queues, and its packets may be reordered once.
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it enters the queue of its first
+/// segment and leaves whole, even if the deficit becomes negative. Limits count its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -99,6 +102,8 @@ impl Factory for Params {
                 self.hh_limit,
             ),
             capacity: Capacity::new(self.limit, 1),
+            arriving: BufferDecision::new(OTHERS),
+            sending: None,
             drop_overlimit: 0,
         })
     }
@@ -144,6 +149,10 @@ struct Hhf<P> {
     hash: FlowHash,
     filter: HeavyHitters,
     capacity: Capacity,
+    /// The queue of the offload buffer that is arriving. Its first packet decides.
+    arriving: BufferDecision<usize>,
+    /// The queue whose offload buffer is being sent.
+    sending: Option<usize>,
     drop_overlimit: u64,
 }
 
@@ -152,7 +161,10 @@ impl<P: Packet> Qdisc<P> for Hhf<P> {
     fn enqueue(&mut self, now: Nanos, packet: P, sink: &mut dyn Sink<P>) {
         let hash = self.hash.bits(packet.flow());
         let heavy = self.filter.heavy(now, hash, packet.size());
-        let index = if heavy { HEAVY } else { OTHERS };
+        let own = if heavy { HEAVY } else { OTHERS };
+        let index = self.arriving.of(&packet).unwrap_or(own);
+        let heavy = index == HEAVY;
+        self.arriving.note(&packet, index);
         let queue = &mut self.queues[index];
         queue.ring.push(packet).set_enqueued_at(now);
         if !queue.listed {
@@ -174,6 +186,14 @@ impl<P: Packet> Qdisc<P> for Hhf<P> {
 
     #[inline]
     fn dequeue(&mut self, _now: Nanos, _sink: &mut dyn Sink<P>) -> Option<P> {
+        if let Some(sending) = self.sending.take() {
+            let queue = &mut self.queues[sending];
+            if let Some(packet) = queue.ring.front().filter(|packet| packet.follows()) {
+                queue.deficit -= i64::from(packet.size());
+                self.sending = packet.has_more().then_some(sending);
+                return queue.ring.pop();
+            }
+        }
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -187,6 +207,7 @@ impl<P: Packet> Qdisc<P> for Hhf<P> {
             }
             if let Some(packet) = queue.ring.front() {
                 queue.deficit -= i64::from(packet.size());
+                self.sending = packet.has_more().then_some(current as usize);
                 return queue.ring.pop();
             }
             list.pop(&mut self.queues);

@@ -13,6 +13,7 @@ mod inner;
 mod lengths;
 mod list;
 mod longest;
+mod offload;
 #[macro_use]
 mod registry;
 mod flow_scheduler;
@@ -31,6 +32,7 @@ pub use heavy_hitters::HeavyHitters;
 pub use lengths::Lengths;
 pub use list::{Linked, List};
 pub use longest::Longest;
+pub use offload::BufferDecision;
 pub use registry::{Factory, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
 pub use slab::{Chain, FlowHash, Slab};
@@ -101,6 +103,11 @@ pub trait Packet: Copy + Send + 'static {
     fn set_dscp(&mut self, _dscp: u8) {}
     /// Whether its host handed it over together with the previous packet of the flow, so that both may be in one buffer.
     fn follows(&self) -> bool {
+        false
+    }
+    /// Whether the next packet of the flow [`follows`](Self::follows) in the same offload buffer. As in Linux, a queue decides once about a buffer and
+    /// sends its packets without others in between.
+    fn has_more(&self) -> bool {
         false
     }
     /// What it acknowledges, if it is a pure ACK: a TCP segment without payload, SYN, FIN or RST.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
 use crate::{
-    Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Verdict, Word, mark,
+    BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Verdict, Word, mark,
 };
 
 /// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that keeps the delay at a target.
@@ -17,6 +17,8 @@ use crate::{
 /// steps are small while the probability is small. After a quiet time, bursts of up to `max_burst` pass. It drops on arrival and needs no timestamps,
 /// which is why cable modems use it. Use it for a single queue with a known target delay. Above a probability of 0.1, ECN-capable packets are dropped
 /// instead of marked, so unresponsive ECN traffic cannot take the link.
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it is forwarded, marked or dropped as a whole. Limits count its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -108,6 +110,7 @@ impl Factory for Params {
             next_update: self.tupdate.0,
             rng: context.rng,
             stats: Stats::default(),
+            buffer: BufferDecision::new(Verdict::Forward),
         })
     }
 }
@@ -347,6 +350,8 @@ struct Pie<P> {
     next_update: Nanos,
     rng: Rng,
     stats: Stats,
+    /// The decision about the offload buffer that is arriving.
+    buffer: BufferDecision<Verdict>,
 }
 
 impl<P: Packet> Pie<P> {
@@ -364,23 +369,28 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
     fn enqueue(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {
         packet.set_enqueued_at(now);
         let (packets, backlog, size) = (self.ring.packets(), self.ring.bytes(), packet.size());
+        let earlier = self.buffer.of(&packet);
         if !self.capacity.fits(packets, backlog, size) {
             self.stats.overlimit += 1;
             self.state.overflowed();
+            self.buffer.note(&packet, Verdict::Drop);
             sink.dropped(&packet, DropReason::Overflow);
             return;
         }
-        match self
-            .controller
-            .judge(&mut self.state, backlog, size, &mut self.rng)
-        {
-            Verdict::Forward => {}
+        let verdict = earlier.unwrap_or_else(|| {
+            self.controller
+                .judge(&mut self.state, backlog, size, &mut self.rng)
+        });
+        match verdict {
+            Verdict::Forward => self.buffer.note(&packet, verdict),
             Verdict::Mark if mark(&mut packet) => {
-                self.stats.ecn_mark += 1;
+                self.stats.ecn_mark += u64::from(earlier.is_none());
+                self.buffer.note(&packet, verdict);
                 sink.marked(&packet);
             }
             Verdict::Mark | Verdict::Drop => {
-                self.stats.dropped += 1;
+                self.stats.dropped += u64::from(earlier.is_none());
+                self.buffer.note(&packet, Verdict::Drop);
                 sink.dropped(&packet, DropReason::Aqm);
                 return;
             }

@@ -84,6 +84,20 @@ impl<P: Packet> Ring<P> {
         Some(*packet)
     }
 
+    /// The packet that arrived last.
+    pub fn back(&self) -> Option<&P> {
+        let last = self.len.checked_sub(1)?;
+        self.slots.get((self.head + last) & (self.slots.len() - 1))
+    }
+
+    /// Removes and returns the newest packet.
+    pub fn pop_back(&mut self) -> Option<P> {
+        let packet = *self.back()?;
+        self.len -= 1;
+        self.bytes -= u64::from(packet.size());
+        Some(packet)
+    }
+
     /// Doubles the ring and moves the packets to slot 0 onwards. New slots hold copies of `filler` until they are used.
     #[cold]
     fn grow(&mut self, filler: P) {
@@ -311,6 +325,13 @@ impl<P: Packet> Bounded<P> {
             buffers.pop();
         }
         self.ring.pop()
+    }
+
+    /// Takes back the newest packet if `packet` continues its offload buffer. If buffers are counted, a buffer is admitted as a whole anyway.
+    pub fn take_back(&mut self, packet: &P) -> Option<P> {
+        let newest = self.ring.back()?;
+        let joins = packet.follows() && newest.has_more() && newest.flow() == packet.flow();
+        (joins && self.buffers.is_none()).then(|| self.ring.pop_back())?
     }
 
     /// Number of buffers in use.

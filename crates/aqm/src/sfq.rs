@@ -18,6 +18,9 @@ mod signals;
 /// and simplest fair queueing of Linux. Without RED, only `limit` and `depth` bound the delay of a bulk flow.
 ///
 /// As in ns-2: `limit` 40p, `divisor` 16, `service` packets, `overflow` share, `classifier` exact (its hash keeps neighbouring addresses apart).
+///
+/// A buffer of segmentation offload is one packet, as in Linux: it leaves whole, even if the queue's
+/// quantum is exceeded. Limits count its segments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {

@@ -153,6 +153,12 @@ impl<P: Packet> Slab<P> {
         self.places.get(chain.head as usize).map(|place| &place.0)
     }
 
+    /// Whether the oldest packet of a chain [follows](Packet::follows) the one before it.
+    #[inline]
+    pub(crate) fn follows(&self, chain: &Chain) -> bool {
+        self.front(chain).is_some_and(Packet::follows)
+    }
+
     /// The newest packet of a chain.
     #[inline]
     pub fn back(&self, chain: &Chain) -> Option<&P> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bloatlab_aqm::{Context, Qdisc, QueueConfig};
+use bloatlab_aqm::{BufferDecision, Context, Qdisc, QueueConfig};
 use bloatlab_link::{ImpairmentConfig, VaryingDelay, VaryingRate, jitter};
 use bloatlab_outcome::{Count, Series};
 use bloatlab_port::{Backlog, Port, Transmitter};
@@ -136,6 +136,7 @@ impl<'a> Engine<'a> {
             flight: Flight::new(event::LINK_FLIGHT, index),
             lazy,
             tail_drop,
+            refused: BufferDecision::new(()),
             end_is_planned: false,
             done_slot: Slot::CALENDAR,
             queues_replaced: 0,

@@ -98,6 +98,21 @@ impl Flight {
         }
     }
 
+    /// Takes back the newest waiting packet if `joins` accepts it.
+    pub fn take_back(&mut self, joins: impl FnOnce(&Packet) -> bool) -> Option<Packet> {
+        let newest = self
+            .packets
+            .len()
+            .checked_sub(1)
+            .filter(|_| self.waiting > 0)?;
+        let packet = self.packets.get(newest)?.packet;
+        joins(&packet).then(|| {
+            self.packets.drop_back(1);
+            self.waiting -= 1;
+            packet
+        })
+    }
+
     /// When the last packet in flight arrives; 0 if none is in flight.
     pub fn last_arrival(&self) -> Nanos {
         let last = self.len().checked_sub(1);

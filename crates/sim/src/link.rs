@@ -1,6 +1,6 @@
 //! A link: its port, and the propagation behind it.
 
-use bloatlab_aqm::{Capacity, Qdisc};
+use bloatlab_aqm::{BufferDecision, Capacity, Qdisc};
 use bloatlab_outcome::Step;
 use bloatlab_port::{Backlog, Egress, Port};
 use bloatlab_units::{Nanos, Rate};
@@ -19,6 +19,8 @@ pub(crate) struct Link {
     pub lazy: bool,
     /// The capacity of a tail-drop FIFO whose packets this lazy link stores itself.
     pub tail_drop: Option<Capacity>,
+    /// The offload buffer that is arriving, if that FIFO refused it.
+    pub refused: BufferDecision<()>,
     /// The end of the current transmission is scheduled as an event.
     pub end_is_planned: bool,
     pub done_slot: Slot,

@@ -200,6 +200,11 @@ impl bloatlab_aqm::Packet for Packet {
         self.head & FOLLOWS != 0
     }
 
+    #[inline]
+    fn has_more(&self) -> bool {
+        self.segment.flags & segment::MORE != 0
+    }
+
     fn pure_ack(&self) -> Option<PureAck> {
         let s = &self.segment;
         let pure = self.protocol() == Protocol::Tcp

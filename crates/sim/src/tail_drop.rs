@@ -1,6 +1,6 @@
 //! A tail-drop FIFO inside a link. Waiting packets follow those in flight in the same ring, so each packet is copied only once.
 
-use bloatlab_aqm::{Capacity, Packet as _};
+use bloatlab_aqm::{Capacity, DropReason, Packet as _, Sink as _};
 use bloatlab_port::Framed;
 use bloatlab_units::Nanos;
 
@@ -14,14 +14,35 @@ impl Link {
     pub fn wait(&mut self, now: Nanos, capacity: Capacity, packet: &Packet) -> bool {
         let backlog = &mut self.port.backlog;
         let size = packet.length() + backlog.header;
-        if !capacity.fits(backlog.packets, backlog.bytes, size) {
-            backlog.refuse(now, packet);
+        if self.refused.of(packet).is_some() || !capacity.fits(backlog.packets, backlog.bytes, size)
+        {
+            self.refuse(now, packet);
             return false;
         }
+        self.refused.forget();
         backlog.count.arrivals += 1;
         self.flight.wait(packet).set_enqueued_at(now);
         backlog.set_length(now, backlog.packets + 1, backlog.bytes + u64::from(size));
         true
+    }
+
+    /// Drops a packet by overflow, and those of its offload buffer that wait, as `fifo` does.
+    #[cold]
+    fn refuse(&mut self, now: Nanos, packet: &Packet) {
+        let backlog = &mut self.port.backlog;
+        backlog.refuse(now, packet);
+        self.refused.note(packet, ());
+        let mut next = *packet;
+        while let Some(mut earlier) = self
+            .flight
+            .take_back(|newest| next.follows() && newest.has_more() && newest.flow() == next.flow())
+        {
+            next = earlier;
+            earlier.lengthen(backlog.header);
+            let bytes = backlog.bytes - u64::from(earlier.length());
+            backlog.set_length(now, backlog.packets - 1, bytes);
+            backlog.signals.dropped(&earlier, DropReason::Overflow);
+        }
     }
 
     /// Sends the first waiting packet.

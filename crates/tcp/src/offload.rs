@@ -9,7 +9,7 @@ pub(crate) const LARGEST_BUFFER: u64 = 64 * 1024;
 pub(crate) struct Offload {
     /// The sender itself combines segments into buffers.
     pub segments: bool,
-    /// The sender marks segments that leave together, because the other end uses this.
+    /// The sender marks segments that leave together, because queues and the other end use this.
     pub sets_more: bool,
     /// Bytes of the current buffer that have not left yet.
     pub rest: u64,
@@ -19,7 +19,7 @@ impl Offload {
     pub fn new(config: &TcpConfig) -> Self {
         Self {
             segments: config.segmentation_offload,
-            sets_more: config.receive_offload,
+            sets_more: config.segmentation_offload || config.receive_offload,
             rest: 0,
         }
     }

@@ -55,6 +55,8 @@ pub struct Receiver {
     /// When the last segment with data arrived.
     last_data: Nanos,
     ack_every: u32,
+    /// [`MORE`] with receive offload, else no flag.
+    joining: u8,
     delayed_ack: Nanos,
     /// When a delayed ACK must be sent.
     pub(crate) ack_deadline: Nanos,
@@ -102,6 +104,7 @@ impl Receiver {
             compression: Compression::new(config.sack_compression.0),
             last_data: NEVER,
             ack_every: config.ack_every,
+            joining: if config.receive_offload { MORE } else { 0 },
             delayed_ack: config.delayed_ack.0,
             ack_deadline: NEVER,
             ack_now: false,
@@ -179,7 +182,7 @@ impl Receiver {
         self.next = start + u64::from(segment.length);
         self.unacked += 1;
         if self.unacked >= self.ack_every {
-            if segment.has(MORE) && self.next - self.last_ack < LARGEST_BUFFER {
+            if segment.has(self.joining) && self.next - self.last_ack < LARGEST_BUFFER {
                 self.ack_deadline = now + JOINING;
             } else {
                 self.ack_now = true;
@@ -231,7 +234,7 @@ impl Receiver {
         let before = self.next;
         if start == before && self.held.is_empty() {
             self.next = end;
-            self.count_towards_ack(now, hastened || fin, segment.has(MORE));
+            self.count_towards_ack(now, hastened || fin, segment.has(self.joining));
         } else {
             let waits = self.compression.is_waiting() && self.quick == 0;
             if waits && self.starts_third_range(start, end) {

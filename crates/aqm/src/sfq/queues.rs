@@ -61,6 +61,8 @@ pub struct Sfq<P> {
     classes: Classes,
     limit: u64,
     next_perturb: Nanos,
+    /// The queue whose offload buffer is being sent; [`NONE`] if there is none.
+    sending: u32,
     controller: Option<RedController>,
     /// RED's state of each queue, which is valid from the queue's first packet until the queue is empty. It is empty without RED. It is stored apart
     /// from the queues, which fill half a cache line each.
@@ -88,6 +90,7 @@ impl<P: Packet> Sfq<P> {
             active: List::default(),
             classes: Classes::new(params.classifier, &mut context, params.divisor),
             limit,
+            sending: NONE,
             next_perturb: if params.perturb.0 == 0 {
                 Nanos::MAX
             } else {
@@ -260,6 +263,13 @@ impl<P: Packet> Sfq<P> {
         }
     }
 
+    /// Whether the queue whose offload buffer is being sent is the first one and holds more of it.
+    #[cold]
+    fn continues(&self, sending: u32) -> bool {
+        let chain = &self.queues[sending as usize].chain;
+        self.active.first() == Some(sending) && self.deques.slab().follows(chain)
+    }
+
     /// The queue to serve. A queue that has used up its turn gets a new quantum and moves behind the others.
     #[inline]
     fn current(&mut self) -> Option<u32> {
@@ -338,9 +348,16 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
         if now >= self.next_perturb {
             self.perturb(now, sink);
         }
-        let place = self.current()?;
+        let sending = std::mem::replace(&mut self.sending, NONE);
+        let place = if sending != NONE && self.continues(sending) {
+            sending
+        } else {
+            self.current()?
+        };
         let queue = &mut self.queues[place as usize];
-        let size = self.deques.slab().front(&queue.chain)?.size();
+        let packet = self.deques.slab().front(&queue.chain)?;
+        let size = packet.size();
+        self.sending = if packet.has_more() { place } else { NONE };
         queue.bytes -= u64::from(size);
         self.lengths.shrink(place);
         let is_empty = self.lengths.of(place) == 0;
@@ -350,8 +367,10 @@ impl<P: Packet> Qdisc<P> for Sfq<P> {
                 self.active.pop_if(&mut self.queues, is_empty);
             }
             Service::Packets => {
-                self.active.pop(&mut self.queues);
-                self.active.push_if(&mut self.queues, place, !is_empty);
+                if self.sending == NONE || is_empty {
+                    self.active.pop(&mut self.queues);
+                    self.active.push_if(&mut self.queues, place, !is_empty);
+                }
             }
         }
         self.deques.pop(&mut self.queues[place as usize].chain)

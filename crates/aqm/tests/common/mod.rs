@@ -14,6 +14,7 @@ pub struct TestPacket {
     pub dscp: u8,
     pub ack: Option<PureAck>,
     pub follows: bool,
+    pub has_more: bool,
     pub enqueued_at: Nanos,
 }
 
@@ -45,6 +46,9 @@ impl Packet for TestPacket {
     fn follows(&self) -> bool {
         self.follows
     }
+    fn has_more(&self) -> bool {
+        self.has_more
+    }
     fn pure_ack(&self) -> Option<PureAck> {
         self.ack
     }
@@ -60,6 +64,7 @@ pub fn packet(id: u64, flow: u64) -> TestPacket {
         dscp: 0,
         ack: None,
         follows: false,
+        has_more: false,
         enqueued_at: 0,
     }
 }

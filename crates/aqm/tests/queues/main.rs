@@ -19,6 +19,7 @@ mod fq_pie;
 mod gsp;
 mod hhf;
 mod infinite;
+mod offload;
 mod pie;
 mod priority;
 mod red;
