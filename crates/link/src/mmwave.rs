@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::factory::{Factory, HOUR, between};
 use crate::{Change, Source};
-use recipe::{After, Clear, Draw, Recipe};
+use recipe::{After, Blockage, Clear, Draw, Recipe};
 
 /// The rate of a 60 GHz link with the statistics of measured links (Srivastava, Fund and Panwar 2020).
 ///
@@ -152,6 +152,10 @@ struct Mmwave {
     phase_until: u64,
     /// The first sample of the next blockage.
     next: u64,
+    /// Number of blockages before the next one with a sample at the lowest level.
+    until_lowest: u64,
+    /// That sample.
+    lowest_at: u64,
     /// The last level above 0, Mbit/s.
     before: u64,
     /// The current rate, Mbit/s.
@@ -171,11 +175,33 @@ impl Mmwave {
             phase: Phase::Clear,
             phase_until: 0,
             next: u64::MAX,
+            until_lowest: 0,
+            lowest_at: u64::MAX,
             before: 0,
             set: 0,
         };
         source.next = source.gap(0);
+        if let Some((every, _)) = source.lowest() {
+            source.until_lowest = source.rng.below(every);
+        }
         source
+    }
+
+    /// How many blockages have one sample at the lowest level, and that level.
+    fn lowest(&self) -> Option<(u64, u64)> {
+        self.recipe.blockage.as_ref()?.lowest
+    }
+
+    /// Places the sample at the lowest level in one of several blockages. It is never the first sample, because a rate falls to at most a sixth.
+    fn place_lowest(&mut self) {
+        let Some((every, _)) = self.lowest() else {
+            return;
+        };
+        let rest = self.phase_until - self.sample - 1;
+        if self.until_lowest == 0 && rest > 0 {
+            self.lowest_at = self.sample + 1 + self.rng.below(rest);
+        }
+        self.until_lowest = self.until_lowest.checked_sub(1).unwrap_or(every - 1);
     }
 
     /// A time as a whole number of samples.
@@ -229,6 +255,7 @@ impl Mmwave {
                 Draw::EachSample { .. } => None,
             };
             self.phase = Phase::Blocked(whole);
+            self.place_lowest();
         }
     }
 
@@ -266,6 +293,10 @@ impl Mmwave {
             Phase::After => recipe::LOWER,
             Phase::Blocked(Some(level)) => level,
             Phase::Blocked(None) => match &self.recipe.blockage {
+                Some(Blockage {
+                    lowest: Some((_, level)),
+                    ..
+                }) if self.sample == self.lowest_at => *level,
                 Some(blockage) => blockage.draw(self.before, &mut self.rng),
                 None => clear,
             },

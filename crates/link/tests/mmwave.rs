@@ -91,13 +91,13 @@ fn the_presets_have_the_published_statistics() {
 }
 
 #[test]
-fn most_long_blockages_of_two_minutes_reach_the_lowest_rate() {
+fn long_blockages_reach_the_lowest_rate_within_two_minutes() {
     let reaches = |seed: &u64| {
         let how = json!({ "kind": "mmwave", "preset": "lb" });
         samples(how, 120.0, 0.3, *seed).contains(&385.0)
     };
     let count = (0..SEEDS).filter(reaches).count() as u64;
-    assert!(count * 10 > SEEDS * 8, "{count} of {SEEDS} runs");
+    assert!(count * 100 >= SEEDS * 95, "{count} of {SEEDS} runs");
 }
 
 #[test]

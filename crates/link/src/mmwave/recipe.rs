@@ -38,6 +38,8 @@ pub(super) struct Blockage {
     pub gap_from_end: bool,
     pub length: Length,
     pub level: Draw,
+    /// One of this number of consecutive blockages has a sample at this level, which must be among those of `level`.
+    pub lowest: Option<(u64, u64)>,
     pub after: After,
 }
 
@@ -180,6 +182,7 @@ impl Preset {
                     gap_from_end: false,
                     length: Length::Samples(2, 7),
                     level: Draw::Once(Weighted(&[(962, 0.5), (1155, 0.5)])),
+                    lowest: None,
                     after: recovers,
                 }),
             },
@@ -194,13 +197,14 @@ impl Preset {
                     length: Length::Time(2700 * MILLISECOND, 7300 * MILLISECOND),
                     level: Draw::EachSample {
                         usual: Weighted(&[(1540, 0.25), (1770, 0.25), (1896, 0.25), (1925, 0.25)]),
-                        // The trace has one sample at 385 in two minutes, which gives a long queue its peak. With this weight seven of eight such
-                        // runs have at least one.
                         rare: Some((
                             0.15,
-                            Weighted(&[(962, 0.27), (1155, 0.35), (770, 0.23), (385, 0.15)]),
+                            Weighted(&[(962, 0.3), (1155, 0.4), (770, 0.25), (385, 0.05)]),
                         )),
                     },
+                    // In the trace, one of the blockages of two minutes has a sample at 385, which gives a long queue its peak. By the weights
+                    // alone, every second run has none.
+                    lowest: Some((5, 385)),
                     after: recovers,
                 }),
             },
@@ -222,6 +226,7 @@ impl Preset {
                         ]),
                         rare: None,
                     },
+                    lowest: None,
                     after: After {
                         chance: 0.4,
                         time: 3 * SECOND,
