@@ -69,6 +69,14 @@ impl Params {
     pub(crate) fn capacity(&self) -> Capacity {
         Capacity::new(self.limit, self.segments_per_buffer)
     }
+
+    /// Number of packets that one buffer holds: 1 if the limit is not in buffers.
+    pub fn segments_in_buffer(&self) -> u32 {
+        match self.limit {
+            Limit::Buffers(_) => self.segments_per_buffer,
+            Limit::Packets(_) | Limit::Bytes(_) => 1,
+        }
+    }
 }
 
 struct Fifo<P> {
@@ -114,6 +122,10 @@ impl<P: Packet> Qdisc<P> for Fifo<P> {
 
     fn tail_drop(&self) -> Option<Capacity> {
         self.queue.capacity().of_single_packets()
+    }
+
+    fn refuses(&self, packet: &P) -> bool {
+        !self.queue.fits(packet)
     }
 
     fn packets(&self) -> u64 {

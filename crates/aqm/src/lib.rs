@@ -197,6 +197,11 @@ pub trait Qdisc<P: Packet>: Send {
         None
     }
 
+    /// Whether a packet that arrived now would be dropped because the queue is full. `false` if the discipline does not tell.
+    fn refuses(&self, _packet: &P) -> bool {
+        false
+    }
+
     /// Number of packets in the queue.
     fn packets(&self) -> u64;
 

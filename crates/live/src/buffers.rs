@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use bloatlab_aqm::{QueueConfig, head_drop};
 use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow};
-use bloatlab_units::Limit;
 
 /// The plan with segmentation and receive offload for all flows that cross a queue whose buffers hold several segments.
 ///
@@ -40,14 +39,10 @@ fn of_box(kind: &PlanBoxKind) -> u32 {
     let PlanBoxKind::Link(link) = kind else {
         return 1;
     };
-    let (limit, segments) = match &link.queue {
+    match &link.queue {
         QueueConfig::Fifo(queue) | QueueConfig::HeadDrop(head_drop::Params(queue)) => {
-            (queue.limit, queue.segments_per_buffer)
+            queue.segments_in_buffer()
         }
-        _ => return 1,
-    };
-    match limit {
-        Limit::Buffers(_) => segments,
-        Limit::Packets(_) | Limit::Bytes(_) => 1,
+        _ => 1,
     }
 }

@@ -29,6 +29,28 @@ impl LinkVary {
     }
 }
 
+/// Whether a link is a network device of the hosts whose paths begin with it, and what their TCP then knows of its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HostLink {
+    /// It is a router's.
+    #[default]
+    None,
+    /// A device. TCP keeps little in its queue (`tcp.small_queues`). It learns of a full queue at once, as in Linux: the segment stays unsent, and the
+    /// sender reduces its window without a retransmission.
+    Device,
+    /// A device whose queue also delays packets, as Mininet's links do (Linux's netem). TCP learns of a full queue, but Linux does not count what
+    /// waits there, so `tcp.small_queues` has no effect.
+    Netem,
+}
+
+impl HostLink {
+    /// Whether the link is a router's.
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
 /// A queue, the transmitter behind it and the propagation after that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +81,9 @@ pub struct LinkBox {
     #[serde(default)]
     #[schemars(range(min = 0, max = 255))]
     pub header: u32,
+    /// Whether the link is a network device of the hosts whose paths begin with it. If so, it must be the first box of every path that contains it.
+    #[serde(default, skip_serializing_if = "HostLink::is_none")]
+    pub host: HostLink,
 }
 
 /// Delays every packet by the same time.

@@ -24,7 +24,7 @@ mod text;
 mod timeline;
 pub mod traffic;
 
-pub use boxes::{BoxSpec, DelayBox, LinkBox, LinkVary};
+pub use boxes::{BoxSpec, DelayBox, HostLink, LinkBox, LinkVary};
 pub use catalogue::{algorithms, read_queue};
 pub use cell::{Backhaul, Bearer, CellNetwork, Sdap, Wire};
 pub use change::Change;

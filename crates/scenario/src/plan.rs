@@ -10,7 +10,7 @@ use bloatlab_radio::sizing::{Sizing, l4span, upf_pacer};
 use bloatlab_tcp::TcpConfig;
 use bloatlab_units::{Nanos, Rate};
 
-use crate::Traffic;
+use crate::{HostLink, Traffic};
 
 /// A scenario made concrete. Everything in it is within the ranges that [`Scenario::compile`](crate::Scenario::compile) checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,6 +165,8 @@ pub struct PlanLink {
     pub radio: Option<RadioPort>,
     /// The gate that releases packets in place of a transmitter, if there is one. A released packet takes no time.
     pub gate: Option<PlanGate>,
+    /// Whether it is a network device of the hosts whose paths begin with it.
+    pub host: HostLink,
     /// Packets do not wait in this link, so it does not count in the sojourn time of flows.
     pub transit: bool,
 }

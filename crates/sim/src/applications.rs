@@ -18,6 +18,7 @@ impl Engine<'_> {
         match what {
             application::START => self.on_start(index),
             application::STOP => self.on_stop(index),
+            application::RESUME => (0..2).for_each(|end| self.pump(index, end)),
             _ => self.on_wake(index),
         }
     }

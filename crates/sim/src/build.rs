@@ -114,7 +114,7 @@ impl<'a> Engine<'a> {
         let queue = &backlog.queue;
         // A packet log lists its entries in the order of time, which a lazy link does not keep.
         let may_be_lazy = self.control.fast_paths() && !self.network.log.is_on();
-        let lazy = may_be_lazy && queue.is_work_conserving();
+        let lazy = may_be_lazy && queue.is_work_conserving() && link.host.is_none();
         let stores_packets = lazy && link.device_packets == 0;
         let tail_drop = queue.tail_drop().filter(|_| stores_packets);
         let interrupt = self.control.interrupt();
@@ -139,6 +139,7 @@ impl<'a> Engine<'a> {
             refused: BufferDecision::new(()),
             end_is_planned: false,
             done_slot: Slot::CALENDAR,
+            own: (!link.host.is_none()).then(Box::default),
             queues_replaced: 0,
         };
         link.plan_wake(&mut self.network.schedule);

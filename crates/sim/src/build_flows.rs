@@ -1,8 +1,9 @@
 //! The flows of a plan, with their paths and endpoints.
 
+use bloatlab_aqm::{QueueConfig, head_drop};
 use bloatlab_cc::CcConfig;
-use bloatlab_scenario::{PlanFlow, Traffic};
-use bloatlab_tcp::{EcnPlan, Endpoint};
+use bloatlab_scenario::{HostLink, PlanBoxKind, PlanFlow, Traffic};
+use bloatlab_tcp::{EcnPlan, Endpoint, SmallQueues};
 use bloatlab_units::NEVER;
 
 use crate::RunError;
@@ -12,6 +13,7 @@ use crate::engine::Engine;
 use crate::flow::{Flow, TcpFlow};
 use crate::flow_account::FlowAccount;
 use crate::outside_tcp::OutsideTcp;
+use crate::own_link::OwnLink;
 use crate::place::Place;
 use crate::schedule::{application, event};
 use crate::tcp_stats::TcpStats;
@@ -22,6 +24,16 @@ use bloatlab_outcome::NOT_GREEDY;
 
 /// What `Packet::hop` counts.
 const MAX_HOPS: usize = u8::MAX as usize;
+
+/// Segments that a buffer of this queue holds.
+fn segments_per_buffer(queue: &QueueConfig) -> u32 {
+    match queue {
+        QueueConfig::Fifo(queue) | QueueConfig::HeadDrop(head_drop::Params(queue)) => {
+            queue.segments_in_buffer()
+        }
+        _ => 1,
+    }
+}
 
 impl Engine<'_> {
     /// Adds the next flow of the plan and schedules its start.
@@ -124,6 +136,7 @@ impl Engine<'_> {
             packets: TcpFlow::blank_packets(index, 0),
             scheduled: [NEVER; 2],
             releases: Default::default(),
+            own_links: self.own_links(index, planned),
             send_buffer: planned.tcp.send_buffer.0,
             mss: f64::from(planned.tcp.mss),
             pending: 0,
@@ -138,6 +151,29 @@ impl Engine<'_> {
                 ..TcpStats::default()
             },
         })))
+    }
+
+    /// The hosts' own links at the beginning of a flow's paths.
+    fn own_links(&self, index: usize, planned: &PlanFlow) -> [Option<OwnLink>; 2] {
+        [(0, &planned.forward), (1, &planned.reverse)].map(|(end, path)| {
+            let &first = path.first()?;
+            let (Place::Link(link), PlanBoxKind::Link(planned_link)) =
+                (self.places[first], &self.plan.boxes[first].kind)
+            else {
+                return None;
+            };
+            let rules = match planned_link.host {
+                HostLink::None => return None,
+                HostLink::Device => SmallQueues::new(&planned.tcp),
+                HostLink::Netem => None,
+            };
+            Some(OwnLink {
+                link: link as usize,
+                id: index * 2 + end,
+                segments: segments_per_buffer(&planned_link.queue),
+                rules,
+            })
+        })
     }
 
     /// A flow of programs, which only real hosts can run.

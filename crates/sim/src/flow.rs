@@ -9,6 +9,7 @@ use crate::application::{Actions, Application, Writes};
 use crate::datagrams::{EchoFlow, UdpFlow};
 use crate::network::Network;
 use crate::outside_tcp::OutsideTcp;
+use crate::own_link::OwnLink;
 use crate::packet::Packet;
 use crate::schedule::Slot;
 use crate::tcp_stats::{SenderState, TcpStats, Totals, Waits};
@@ -60,6 +61,8 @@ pub(crate) struct TcpFlow {
     pub scheduled: [Nanos; 2],
     /// By end, the event for which a paced segment waits. It is separate from the timers, which move with every segment.
     pub releases: [Release; 2],
+    /// By end, the host's own link, if its packets enter one first.
+    pub own_links: [Option<OwnLink>; 2],
     pub send_buffer: u64,
     pub mss: f64,
     /// Bytes that the application wants to write, but that do not fit into the send buffer.

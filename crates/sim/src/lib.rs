@@ -29,6 +29,7 @@ mod network;
 mod outside;
 mod outside_session;
 mod outside_tcp;
+mod own_link;
 mod packet;
 mod packet_log;
 mod place;

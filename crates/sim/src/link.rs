@@ -7,8 +7,9 @@ use bloatlab_units::{Nanos, Rate};
 
 use crate::accounting::{Context, Waited};
 use crate::flight::Flight;
+use crate::own_link::OwnQueue;
 use crate::packet::Packet;
-use crate::schedule::{Schedule, Slot, event};
+use crate::schedule::{Schedule, Slot, application, event};
 
 /// A link with its queue. Packets arrive, wait, are sent one after the other, and propagate.
 pub(crate) struct Link {
@@ -24,6 +25,8 @@ pub(crate) struct Link {
     /// The end of the current transmission is scheduled as an event.
     pub end_is_planned: bool,
     pub done_slot: Slot,
+    /// What the connections of the host have waiting here, if the link is a host's own. Such a link is not lazy.
+    pub own: Option<Box<OwnQueue>>,
     /// Number of queue disciplines that were replaced.
     pub queues_replaced: u32,
 }
@@ -162,6 +165,7 @@ impl Link {
         let out = Propagation {
             context,
             flight: &mut self.flight,
+            own: self.own.as_deref_mut(),
         };
         (&mut self.port, out)
     }
@@ -171,11 +175,30 @@ impl Link {
 struct Propagation<'a, 'b> {
     context: &'a mut Context<'b>,
     flight: &'a mut Flight,
+    own: Option<&'a mut OwnQueue>,
+}
+
+impl Propagation<'_, '_> {
+    /// A packet leaves a host's own queue, so that its flow may go on sending.
+    #[cold]
+    fn leave_own_queue(&mut self, packet: &Packet) {
+        let awaited = self.own.as_mut().and_then(|own| own.remove(packet));
+        if let Some(flow) = awaited {
+            let schedule = &mut self.context.schedule;
+            let target = flow as u32 * application::KINDS + application::RESUME;
+            schedule.at(schedule.now, event::APPLICATION, target);
+        }
+    }
 }
 
 impl Egress<Packet> for Propagation<'_, '_> {
     #[inline(always)]
     fn signalled(&mut self, now: Nanos, backlog: &mut Backlog<Packet>) {
+        if self.own.is_some() {
+            for (packet, _) in &backlog.signals.drops {
+                self.leave_own_queue(packet);
+            }
+        }
         self.context.settle(now, backlog);
     }
 
@@ -194,6 +217,9 @@ impl Egress<Packet> for Propagation<'_, '_> {
 
     #[inline(always)]
     fn transmitted(&mut self, arrival: Nanos, packet: &Packet) {
+        if self.own.is_some() {
+            self.leave_own_queue(packet);
+        }
         self.flight.push(self.context.schedule, arrival, packet);
     }
 }

@@ -46,6 +46,8 @@ pub(crate) mod application {
     pub const START: u32 = 0;
     pub const STOP: u32 = 1;
     pub const WAKE: u32 = 2;
+    /// A packet has left the own link of a host that waited for it.
+    pub const RESUME: u32 = 3;
     /// A power of two, so that nothing is divided.
     pub const KINDS: u32 = 4;
 }

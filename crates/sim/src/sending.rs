@@ -11,14 +11,14 @@ use crate::schedule::{Schedule, event};
 
 /// The segment that left last. The next segment shares a buffer with it if it starts where this one ended and is not longer.
 #[derive(Clone, Copy, Default)]
-struct Last {
+pub(crate) struct Last {
     end: u32,
     length: u16,
 }
 
 impl Last {
     #[inline]
-    fn of(segment: &Segment) -> Self {
+    pub fn of(segment: &Segment) -> Self {
         Self {
             end: segment.seq.wrapping_add(segment.length.into()),
             length: segment.length,
@@ -35,7 +35,7 @@ impl Last {
     }
 
     #[inline]
-    fn precedes(self, segment: &Segment) -> bool {
+    pub fn precedes(self, segment: &Segment) -> bool {
         segment.seq == self.end && segment.length.wrapping_sub(1) < self.length
     }
 }
@@ -48,7 +48,10 @@ impl TcpFlow {
             return self.acknowledge(network, index, end);
         }
         if !self.ends[end].is_silent() {
-            self.send(network, end);
+            match self.own_links[end] {
+                None => self.send(network, end),
+                Some(own) => self.send_on_own_link(network, end, own),
+            }
         }
         if end == 0 {
             self.observe(network.schedule.now);

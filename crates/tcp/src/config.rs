@@ -135,6 +135,15 @@ pub struct TcpConfig {
     /// Segments that left in one buffer and arrive within a millisecond of each other are acknowledged once, up to 64 KiB, as if offload kept the
     /// buffer whole from host to host (Linux's GRO). An odd last segment then does not wait for its ACK.
     pub receive_offload: bool,
+    /// On the host's own link (a link with `host = "device"`), hand over a buffer only while less than a limit of this connection waits there (Linux's
+    /// TCP Small Queues). The limit is the larger of twice the memory of a buffer and what leaves in `2^-pacing_shift` seconds at the pacing rate;
+    /// for retransmissions it is doubled. A sender with at most one unacknowledged buffer may always send.
+    pub small_queues: bool,
+    /// The limit of `small_queues` is never above this (Linux's `tcp_limit_output_bytes`: 4 MiB in Linux 7.2, 1 MiB in older versions).
+    pub limit_output_bytes: Bytes,
+    /// The limit of `small_queues` holds what leaves in `2^-pacing_shift` seconds: 10 is about 1 ms (Linux's `sk_pacing_shift`).
+    #[schemars(range(min = 0, max = 31))]
+    pub pacing_shift: u32,
 }
 
 impl Default for TcpConfig {
@@ -164,6 +173,9 @@ impl Default for TcpConfig {
             gso_max_segs: 65_535,
             segmentation_offload: false,
             receive_offload: false,
+            small_queues: true,
+            limit_output_bytes: Bytes(4 << 20),
+            pacing_shift: 10,
         }
     }
 }

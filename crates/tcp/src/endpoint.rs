@@ -249,6 +249,26 @@ impl Endpoint {
         Some(code)
     }
 
+    /// Like [`poll`](Self::poll) while data must wait: writes a segment of the handshake or an ACK that is due.
+    pub fn poll_control(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
+        if !self.established() {
+            return self.poll_handshake(now, segment);
+        }
+        if !self.receiver.has_prior() && !self.receiver.ack_now {
+            return None;
+        }
+        self.write_ack(now, segment);
+        if self.receiver.has_prior() {
+            self.receiver.stamp_prior(segment);
+        } else {
+            self.receiver.stamp(segment);
+            if self.feedback != EcnFeedback::Off {
+                self.receiver.echo.tell(segment);
+            }
+        }
+        Some(self.codes.1)
+    }
+
     /// Fast path of [`poll`](Self::poll): sends all full segments of new data that may leave, and writes the first one. The others differ from it
     /// only in their sequence numbers. All are Not-ECT. Other segments are left to `poll`.
     #[inline(always)]

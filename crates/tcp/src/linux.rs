@@ -111,6 +111,10 @@ impl TcpConfig {
                     "net.ipv4.tcp_rto_min_us",
                     (self.min_rto.0 / MICROSECOND).to_string(),
                 ),
+                (
+                    "net.ipv4.tcp_limit_output_bytes",
+                    self.limit_output_bytes.0.to_string(),
+                ),
                 ("net.ipv4.tcp_wmem", format!("4096 {send} {send}")),
                 ("net.ipv4.tcp_rmem", format!("4096 {receive} {receive}")),
             ],
@@ -192,6 +196,16 @@ impl TcpConfig {
                 "Linux always uses PRR; use prr",
             ),
             (
+                "small_queues",
+                self.small_queues,
+                "Linux always has them; use true",
+            ),
+            (
+                "pacing_shift",
+                self.pacing_shift == defaults.pacing_shift,
+                "a network driver sets it in Linux; use 10",
+            ),
+            (
                 "pacing",
                 self.pacing == Pacing::Auto,
                 "Linux paces a connection if its algorithm asks for it or its device has the queue fq; use auto",
@@ -230,6 +244,7 @@ mod tests {
             [
                 "sysctl -w net.ipv4.tcp_frto=0",
                 "sysctl -w net.ipv4.tcp_rto_min_us=50000",
+                "sysctl -w net.ipv4.tcp_limit_output_bytes=4194304",
                 "sysctl -w net.ipv4.tcp_wmem='4096 1000000 1000000'",
                 "sysctl -w net.ipv4.tcp_rmem='4096 2408 2408'",
                 "sysctl -w net.ipv4.tcp_comp_sack_delay_ns=500000",
@@ -239,6 +254,6 @@ mod tests {
             ]
         );
         let usual = TcpConfig::default().linux_commands("eth0").unwrap();
-        assert_eq!(usual.len(), 13, "{usual:?}");
+        assert_eq!(usual.len(), 14, "{usual:?}");
     }
 }

@@ -83,6 +83,14 @@ impl PacingClock {
         }
     }
 
+    /// Linux's pacing rate in bytes per second, which it computes even for segments that leave back to back.
+    pub fn output_rate(&self, window: &Window, srtt: Nanos) -> u64 {
+        match window.pacing {
+            0 => window_rate(window, srtt.max(1)),
+            rate => rate,
+        }
+    }
+
     /// Largest size of a buffer of segmentation offload, in bytes: the burst of the congestion control, or as in Linux what leaves in a millisecond
     /// at its pacing rate. If the hosts are close, it is larger: plus 64 KiB, halved per 512 us of the smallest RTT (`tcp_tso_rtt_log`).
     pub fn buffer(&self, window: &Window, rtt: &RttEstimator) -> u64 {

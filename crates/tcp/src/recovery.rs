@@ -68,7 +68,7 @@ impl Sender {
         self.recover = self.next;
     }
 
-    fn enter_cwr(&mut self, signal: Signal, ack: &Ack) {
+    pub(crate) fn enter_cwr(&mut self, signal: Signal, ack: &Ack) {
         self.undo.forget();
         self.cc.on_congestion(&mut self.window, signal, ack);
         // Together with what this ACK acknowledges, because the ACKs of all of it pace the reduction.

@@ -172,5 +172,10 @@ fn tcp(path: &str, t: &TcpConfig) -> Check {
         t.initial_rto,
         MILLISECOND,
         60 * SECOND,
-    )
+    )?;
+    if !(1..=MAX_BUFFER).contains(&t.limit_output_bytes.0) {
+        let why = format!("must be between 1B and 1GiB, not {}", t.limit_output_bytes);
+        return fail(format!("{path}.limit_output_bytes"), why);
+    }
+    within(format!("{path}.pacing_shift"), t.pacing_shift, 0, 31)
 }

@@ -21,7 +21,7 @@ pub(crate) fn fail<T>(path: impl Display, message: impl Display) -> Result<T, Sc
     Err(ScenarioError::new(path.to_string(), message.to_string()))
 }
 
-pub(super) fn within<T: PartialOrd + Display>(
+pub(crate) fn within<T: PartialOrd + Display>(
     path: impl Display,
     value: T,
     low: T,

@@ -5,7 +5,7 @@ use bloatlab_link::impairment::loss;
 use bloatlab_link::{ImpairmentConfig, LoadedRate, jitter};
 use bloatlab_units::{Nanos, Rate};
 
-use crate::{Flow, Impairments, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay};
+use crate::{Flow, HostLink, Impairments, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay};
 
 /// Box indices from the sender to the receiver, and back.
 pub(super) type Paths = (Vec<usize>, Vec<usize>);
@@ -92,9 +92,18 @@ pub(super) fn link(
             header: device.header,
             radio: None,
             gate: None,
+            host: HostLink::None,
             transit: false,
         })),
     }
+}
+
+/// A link that may be a network device of the hosts whose paths begin with it.
+pub(super) fn of_host(mut item: PlanBox, host: HostLink) -> PlanBox {
+    if let PlanBoxKind::Link(link) = &mut item.kind {
+        link.host = host;
+    }
+    item
 }
 
 /// A link whose rate or delay varies.

@@ -1,11 +1,11 @@
 //! A network given box by box. Flows name the boxes on their paths.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use bloatlab_link::DelayVariation;
 use bloatlab_units::Duration;
 
-use super::boxes::{Boxes, Device, Network, Paths, link, varying};
+use super::boxes::{Boxes, Device, Network, Paths, link, of_host, varying};
 use crate::check::fail;
 use crate::error::suggest;
 use crate::inputs::Inputs;
@@ -15,6 +15,8 @@ use crate::{BoxSpec, Flow, Part, PlanBox, PlanBoxKind, ScenarioError, VaryDelay}
 pub(super) struct NamedPaths<'a> {
     indices: HashMap<&'a str, usize>,
     names: Vec<&'a str>,
+    /// The links that belong to hosts.
+    hosts: HashSet<usize>,
 }
 
 impl<'a> NamedPaths<'a> {
@@ -39,7 +41,7 @@ impl<'a> NamedPaths<'a> {
                     let vary_delay = vary_delay(given.delay, given.vary.delay.as_ref());
                     let name = given.name.clone();
                     let link = link(name, given.rate, given.delay.0, &given.queue, device);
-                    varying(link, vary_rate, vary_delay)
+                    of_host(varying(link, vary_rate, vary_delay), given.host)
                 }
                 BoxSpec::Delay(given) => PlanBox {
                     name: given.name.clone(),
@@ -60,6 +62,12 @@ impl<'a> NamedPaths<'a> {
                 .map(|(i, &name)| (name, i))
                 .collect(),
             names,
+            hosts: specs
+                .iter()
+                .enumerate()
+                .filter(|(_, spec)| matches!(spec, BoxSpec::Link(link) if !link.host.is_none()))
+                .map(|(index, _)| index)
+                .collect(),
         }
     }
 
@@ -75,6 +83,12 @@ impl<'a> NamedPaths<'a> {
                     format!("{at}[{place}]"),
                     format!("`{name}` is already on this path; a path must not cross a box twice"),
                 );
+            }
+            if place > 0 && self.hosts.contains(&index) {
+                let why = format!(
+                    "`{name}` is a host's own link (`host`), so it must be the first box of a path; put it first or leave `host` out"
+                );
+                return fail(format!("{at}[{place}]"), why);
             }
             path.push(index);
         }

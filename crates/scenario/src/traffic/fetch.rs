@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{Kind, Probe, amount};
 use super::load::{Bounds, CONNECTION_PACKETS, HEADERS, Load, per_second, seconds};
-use crate::check::rules::{Check, delay};
+use crate::check::rules::{Check, delay, within};
 
 /// The connections of a client that fetches pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,17 @@ pub enum Connection {
     Persistent,
 }
 
+/// Where the time to the next request starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalFrom {
+    /// At the complete page.
+    #[default]
+    End,
+    /// At the request. If the page takes longer than the interval, the next request follows at once.
+    Start,
+}
+
 /// A client requests a page, the server responds, and the client waits before the next request. The data flows from server to client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,9 +40,16 @@ pub struct Params {
     pub request: Bytes,
     /// Size of the response.
     pub response: Bytes,
-    /// Time from a complete page to the next request.
+    /// Time from a complete page to the next request, or between two requests (`interval_from`).
     #[serde(default)]
     pub interval: Duration,
+    /// Where `interval` starts.
+    #[serde(default)]
+    pub interval_from: IntervalFrom,
+    /// Each interval is drawn uniformly, shorter or longer than `interval` by at most this share of it.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub interval_spread: f64,
     /// The connections.
     #[serde(default)]
     pub connection: Connection,
@@ -45,7 +63,8 @@ impl Kind for Params {
     fn check(&self, path: &str, _tcp: &TcpConfig) -> Check {
         amount(path, "request", self.request)?;
         amount(path, "response", self.response)?;
-        delay(format!("{path}.interval"), self.interval)
+        delay(format!("{path}.interval"), self.interval)?;
+        within(format!("{path}.interval_spread"), self.interval_spread, 0.0, 1.0)
     }
 
     fn load(&self, bounds: &Bounds) -> Load {
@@ -59,7 +78,11 @@ impl Kind for Params {
             .slowest
             .map_or(0.0, |rate| 1.0 / per_second(rate, self.response.0 as f64));
         // Not zero: a path with neither link nor propagation is refused before.
-        let cycle = bounds.rtt + seconds(self.interval.0) + on_links;
+        let (taken, interval) = (bounds.rtt + on_links, seconds(self.interval.0));
+        let cycle = match self.interval_from {
+            IntervalFrom::End => taken + interval,
+            IntervalFrom::Start => taken.max(interval),
+        };
         let pages = if cycle > 0.0 {
             bounds.active / cycle + 1.0
         } else {

@@ -1,6 +1,6 @@
 //! A client that fetches pages: end 1 of the connection. The server is end 0.
 
-use bloatlab_scenario::traffic::fetch::{Connection, Params};
+use bloatlab_scenario::traffic::fetch::{Connection, IntervalFrom, Params};
 use bloatlab_units::{Nanos, Rng, SECOND};
 
 use crate::application::{Actions, Application, Behavior, Sender};
@@ -9,11 +9,14 @@ use crate::application::{Actions, Application, Behavior, Sender};
 const RETRY: Nanos = SECOND;
 
 impl Behavior for Params {
-    fn sender(&self, _rng: Rng) -> Sender {
+    fn sender(&self, rng: Rng) -> Sender {
         Sender::Tcp(Box::new(Fetch {
             request: self.request.0,
             response: self.response.0,
             interval: self.interval.0,
+            from: self.interval_from,
+            spread: (self.interval.0 as f64 * self.interval_spread) as Nanos,
+            rng,
             is_persistent: self.connection == Connection::Persistent,
             is_open: false,
             is_active: false,
@@ -28,6 +31,10 @@ struct Fetch {
     request: u64,
     response: u64,
     interval: Nanos,
+    from: IntervalFrom,
+    /// By how much an interval may be longer or shorter.
+    spread: Nanos,
+    rng: Rng,
     is_persistent: bool,
     /// The connection has been opened.
     is_open: bool,
@@ -38,6 +45,21 @@ struct Fetch {
     asked: u64,
     /// Bytes of the page that reached the client.
     answered: u64,
+}
+
+impl Fetch {
+    /// When the next page is requested, if this one is complete now.
+    fn next_request(&mut self, now: Nanos) -> Nanos {
+        let interval = match self.spread {
+            0 => self.interval,
+            spread => self.interval - spread + self.rng.below(2 * spread + 1),
+        };
+        let from = match self.from {
+            IntervalFrom::End => now,
+            IntervalFrom::Start => self.began,
+        };
+        (from + interval).max(now + 1)
+    }
 }
 
 impl Application for Fetch {
@@ -87,7 +109,7 @@ impl Application for Fetch {
         Actions {
             answered: Some(self.began),
             replaces_connection: !self.is_persistent,
-            wake_at: Some(now + self.interval.max(1)),
+            wake_at: Some(self.next_request(now)),
             ..Actions::default()
         }
     }

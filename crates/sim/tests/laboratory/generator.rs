@@ -5,8 +5,8 @@ mod flows;
 use bloatlab_link::impairment::{corrupt, duplicate, loss, outage};
 use bloatlab_link::{ImpairmentConfig, gilbert_elliott, jitter};
 use bloatlab_scenario::{
-    BoxSpec, DelayBox, Direction, Dumbbell, Flow, Impairments, LinkBox, LossSpacing, ParkingLot,
-    QueueConfig, Scenario,
+    BoxSpec, DelayBox, Direction, Dumbbell, Flow, HostLink, Impairments, LinkBox, LossSpacing,
+    ParkingLot, QueueConfig, Scenario,
 };
 use bloatlab_units::{Duration, MICROSECOND, MILLISECOND, Rate};
 use flows::{Draft, draft, timed};
@@ -204,6 +204,20 @@ fn rename(spec: &mut BoxSpec, name: String) {
     *spec = serde_json::from_value(table).expect("the same box with another name");
 }
 
+/// Makes every link that all its paths begin with a link of the hosts.
+fn give_to_hosts(scenario: &mut Scenario, host: HostLink) {
+    let paths = |flow: &Flow| [flow.path.clone(), flow.return_path.clone()];
+    let paths: Vec<Vec<String>> = scenario.flows.iter().flat_map(paths).flatten().collect();
+    for spec in &mut scenario.boxes {
+        if let BoxSpec::Link(link) = spec {
+            let mut crossing = paths.iter().filter(|path| path.contains(&link.name));
+            if crossing.all(|path| path[0] == link.name) {
+                link.host = host;
+            }
+        }
+    }
+}
+
 /// Boxes that flows cross in any order, so that data of one flow shares queues with ACKs of another.
 pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
     let link = (
@@ -216,7 +230,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
     );
     let kinds = prop_oneof![
         4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link(LinkBox {
-            name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header,
+            name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header, host: HostLink::None,
         })),
         1 => (millis(0, 40), option::of(jitter())).prop_map(|(delay, jitter)| BoxSpec::Delay(DelayBox {
             name: String::new(),
@@ -247,8 +261,13 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
             BoxSpec::Impairment(ImpairmentConfig::Loss(params))
         }),
     ];
-    (frame(), rate(), vec(kinds, 1..6), vec(draft(), 1..=5)).prop_map(
-        move |((duration, interval, warmup), rate, mut specs, drafts)| {
+    let host = prop_oneof![
+        Just(HostLink::None),
+        Just(HostLink::Device),
+        Just(HostLink::Netem)
+    ];
+    (frame(), rate(), vec(kinds, 1..6), vec(draft(), 1..=5), host).prop_map(
+        move |((duration, interval, warmup), rate, mut specs, drafts, host)| {
             // One link at least, and some propagation wherever a flow goes.
             specs.push(BoxSpec::Link(LinkBox {
                 name: String::new(),
@@ -259,6 +278,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                 device_packets: 0,
                 overhead: 0,
                 header: 0,
+                host: HostLink::None,
             }));
             for (number, spec) in specs.iter_mut().enumerate() {
                 rename(spec, format!("{prefix}box_{number}"));
@@ -296,6 +316,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
             };
             scenario = finish(scenario, &drafts, place, warmup);
             scenario.boxes = specs;
+            give_to_hosts(&mut scenario, host);
             for (number, flow) in scenario.flows.iter_mut().enumerate() {
                 flow.name = Some(format!("{prefix}flow_{number}"));
             }

@@ -11,6 +11,7 @@ mod impaired;
 mod independence;
 mod invariants;
 mod largest;
+mod own_links;
 mod queueing_theory;
 mod scalable;
 mod sessions;

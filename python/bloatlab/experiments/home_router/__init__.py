@@ -112,7 +112,30 @@ class HomeRouter(Experiment):
         ),
         Parameter(
             "fetch_interval", "2s", "s",
-            allowed=shared.A_DURATION, help="from a complete page to the next request", read=read.duration, published="2s",
+            allowed=shared.A_DURATION, help="from a page to the next request (`fetch_schedule`)", read=read.duration,
+            published="2s",
+        ),
+        Parameter(
+            "fetch_schedule", "after", "",
+            allowed="after, every",
+            help="where `fetch_interval` starts: `after` a complete page, or `every` interval from request to request",
+            read=read.choice("after", "every"), published="not stated",
+        ),
+        Parameter(
+            "fetch_spread", 0.0, "",
+            allowed="0 to 1", help="share of `fetch_interval` by which each interval is longer or shorter, drawn uniformly",
+            read=read.number(0, 1), published="0",
+        ),
+        Parameter(
+            "initial_window", 10, "segments",
+            allowed="1 to 1000", help="initial window of TCP", read=read.whole(1, 1000), published="not stated",
+        ),
+        Parameter(
+            "topology", "mininet", "",
+            allowed="mininet, clean",
+            help="`mininet`: all four queues hold `maxq` buffers, and they also delay packets; `clean`: only those of the "
+                 "slow link hold `maxq` buffers, and the server's link delays packets by twice `delay`",
+            read=read.choice("mininet", "clean"), published="mininet",
         ),
         Parameter(
             "ping_interval", "100ms", "s",

@@ -20,6 +20,8 @@ UP = ("home_out", "server_in")
 HEADER = 14
 """Bytes of Ethernet's header, which count in the queue and on the wire."""
 MTU = 1500
+LONG = 1000
+"""Packets in a queue that is never full."""
 STARTS = 0.1
 """Range of the random starts in seconds, except for the page; runs by hand differ by as much."""
 
@@ -65,18 +67,31 @@ def queue(params: Mapping[str, Any]) -> Any:
 
 
 def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The four directions of the two links. Mininet gives both ends of a link the same limit, so hosts have it too."""
+    """The four directions of the two links; the first of each path is the host's own.
+
+    Mininet gives both ends of a link the same limit, so hosts have it too, and lets queues delay packets (netem). Without
+    it, the delay is on the server's link, whose queue is then long, and the home computer's queue only queues.
+    """
     plain = queue({**params, "queue": "fifo"})
+    is_mininet = params["topology"] == "mininet"
+    delay = params["delay"] if is_mininet else _twice(params["delay"])
+    server = plain if is_mininet else {"kind": "fifo", "limit": f"{LONG}p"}
 
-    def link(name: str, rate: str, held: Any) -> dict[str, Any]:
-        return {"kind": "link", "name": name, "rate": rate, "delay": params["delay"], "header": HEADER, "queue": held}
+    def link(name: str, rate: str, delay: str, held: Any, host: str = "none") -> dict[str, Any]:
+        own = {} if host == "none" else {"host": host}
+        return {"kind": "link", "name": name, "rate": rate, "delay": delay, "header": HEADER, "queue": held, **own}
 
+    near = params["delay"] if is_mininet else "0s"
     return [
-        link(DOWN[0], params["server_rate"], plain),
-        link(DOWN[1], params["rate"], queue(params)),
-        link(UP[0], params["rate"], plain),
-        link(UP[1], params["server_rate"], plain),
+        link(DOWN[0], params["server_rate"], delay, server, "netem"),
+        link(DOWN[1], params["rate"], near, queue(params)),
+        link(UP[0], params["rate"], near, plain, "netem" if is_mininet else "device"),
+        link(UP[1], params["server_rate"], delay, server),
     ]
+
+
+def _twice(delay: str) -> str:
+    return f"{2e6 * units.duration(delay):.0f}us"
 
 
 def _drawn(params: Mapping[str, Any], most: float) -> str:
@@ -88,8 +103,15 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The long-lived flow, the page and the ping."""
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
     # While Linux's window grows, every segment is acknowledged. With offload a buffer is acknowledged once.
-    window = {} if params["segments_per_buffer"] > 1 else {"receive_window": "growing"}
-    page = {"kind": "fetch", "response": params["page"], "interval": params["fetch_interval"]}
+    window: dict[str, Any] = {} if params["segments_per_buffer"] > 1 else {"receive_window": "growing"}
+    window["initial_window"] = params["initial_window"]
+    page = {
+        "kind": "fetch",
+        "response": params["page"],
+        "interval": params["fetch_interval"],
+        "interval_from": {"after": "end", "every": "start"}[params["fetch_schedule"]],
+        "interval_spread": params["fetch_spread"],
+    }
     return [
         {
             "name": BULK,

@@ -1,7 +1,7 @@
 //! Random flows: traffic, congestion control, TCP settings and times.
 
 use bloatlab_cc::EcnFeedback;
-use bloatlab_scenario::traffic::fetch::{self, Connection};
+use bloatlab_scenario::traffic::fetch::{self, Connection, IntervalFrom};
 use bloatlab_scenario::traffic::on_off::{self, Distribution};
 use bloatlab_scenario::traffic::{Transport, cbr, finite, ping, poisson};
 use bloatlab_scenario::{CcConfig, Direction, Flow, TcpConfig, Traffic};
@@ -125,10 +125,12 @@ fn traffic() -> impl Strategy<Value = Traffic> {
                 transport,
             })
         ),
-        2 => (fetch, any::<bool>()).prop_map(|((request, response, interval), persistent)| Traffic::Fetch(fetch::Params {
+        2 => (fetch, any::<[bool; 3]>()).prop_map(|((request, response, interval), [persistent, from_start, spread])| Traffic::Fetch(fetch::Params {
             request: Bytes(request),
             response: Bytes(response),
             interval: Duration(interval * MILLISECOND),
+            interval_from: if from_start { IntervalFrom::Start } else { IntervalFrom::End },
+            interval_spread: if spread { 0.5 } else { 0.0 },
             connection: if persistent { Connection::Persistent } else { Connection::New },
         })),
         1 => (1_u64..200, 28_u64..1500).prop_map(|(interval, size)| Traffic::Ping(ping::Params {

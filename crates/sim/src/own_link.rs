@@ -1,0 +1,172 @@
+//! Hosts' own links: what a connection has waiting there, and how it sends into a queue that it knows.
+
+use std::collections::VecDeque;
+
+use bloatlab_aqm::Ecn;
+use bloatlab_port::Framed;
+use bloatlab_tcp::SmallQueues;
+
+use crate::flow::TcpFlow;
+use crate::link::Link;
+use crate::network::Network;
+use crate::packet::Packet;
+use crate::sending::Last;
+
+/// The own link of one end of a flow.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnLink {
+    /// Index among the links.
+    pub link: usize,
+    /// Number of the flow's end among those of all flows.
+    pub id: usize,
+    /// Segments that a buffer of its queue holds.
+    pub segments: u32,
+    /// Settings of small queues, if the connection has them.
+    pub rules: Option<SmallQueues>,
+}
+
+/// What the connections of a host have waiting in its own queue.
+#[derive(Default)]
+pub(crate) struct OwnQueue {
+    /// By number of the flow's end.
+    ends: Vec<Waiting>,
+}
+
+/// What an end of a flow has waiting.
+#[derive(Default)]
+struct Waiting {
+    /// Memory of the buffers.
+    memory: u64,
+    /// Segments left in each buffer, and its memory, oldest first.
+    buffers: VecDeque<(u32, u64)>,
+    /// The sender waits until a buffer leaves.
+    is_awaited: bool,
+}
+
+impl OwnQueue {
+    fn end(&mut self, id: usize) -> &mut Waiting {
+        if id >= self.ends.len() {
+            self.ends.resize_with(id + 1, Waiting::default);
+        }
+        &mut self.ends[id]
+    }
+
+    /// Counts a segment that is about to arrive. It joins the newest buffer or starts another.
+    fn add(&mut self, id: usize, joins: bool, payload: u64) {
+        let end = self.end(id);
+        match end.buffers.back_mut().filter(|_| joins) {
+            Some((segments, memory)) => {
+                *segments += 1;
+                *memory += payload;
+                end.memory += payload;
+            }
+            None => {
+                let memory = SmallQueues::memory(payload);
+                end.buffers.push_back((1, memory));
+                end.memory += memory;
+            }
+        }
+    }
+
+    /// A packet leaves the queue. Returns the flow that may go on sending, if one has waited for it.
+    pub fn remove(&mut self, packet: &Packet) -> Option<usize> {
+        if packet.segment.length == 0 {
+            return None;
+        }
+        let flow = packet.flow_index();
+        let end = self.ends.get_mut(flow * 2 + packet.direction())?;
+        let (segments, memory) = end.buffers.front_mut()?;
+        *segments -= 1;
+        if *segments > 0 {
+            return None;
+        }
+        end.memory -= *memory;
+        end.buffers.pop_front();
+        std::mem::take(&mut end.is_awaited).then_some(flow)
+    }
+}
+
+impl Link {
+    /// Whether the own queue has no room for this packet.
+    fn refuses(&self, packet: &Packet) -> bool {
+        let backlog = &self.port.backlog;
+        let mut packet = *packet;
+        packet.lengthen(backlog.header);
+        !(self.port.has_room() && backlog.packets == 0) && backlog.queue.refuses(&packet)
+    }
+}
+
+impl TcpFlow {
+    /// Sends what an endpoint may send now into the host's own queue, a buffer at a time.
+    #[inline(never)]
+    pub fn send_on_own_link(&mut self, network: &mut Network, end: usize, own: OwnLink) {
+        let now = network.schedule.now;
+        let mut last = Last::default();
+        let mut filled = 0;
+        loop {
+            let is_within = if self.ends[end].sends_buffers() {
+                self.ends[end].is_within_buffer()
+            } else {
+                (1..own.segments).contains(&filled)
+            };
+            if !is_within && self.must_wait(network, end, own) {
+                return self.send_control(network, end);
+            }
+            let Some(ecn) = self.ends[end].poll(now, &mut self.packets[end].segment) else {
+                return;
+            };
+            let packet = &mut self.packets[end];
+            let length = packet.segment.length;
+            let follows = last.precedes(&packet.segment);
+            last = Last::of(&packet.segment);
+            packet.set_out(packet.segment.wire_size(), ecn, follows);
+            if length > 0 {
+                let joins = is_within && follows;
+                filled = if joins { filled + 1 } else { 1 };
+                if let Some(queue) = &mut network.links[own.link].own {
+                    queue.add(own.id, joins, length.into());
+                }
+                self.on_departures(now, end, 1);
+            }
+            network.send(&mut self.packets[end]);
+            if !self.ends[end].may_go_on(now) {
+                return;
+            }
+        }
+    }
+
+    /// Whether the next buffer must wait: too much of this connection waits in the own queue, or the queue is full.
+    fn must_wait(&mut self, network: &mut Network, end: usize, own: OwnLink) -> bool {
+        let now = network.schedule.now;
+        let endpoint = &mut self.ends[end];
+        if !endpoint.has_data_to_send(now) {
+            return false;
+        }
+        let link = &mut network.links[own.link];
+        if let (Some(rules), Some(queue)) = (own.rules, &mut link.own) {
+            let waiting = queue.end(own.id);
+            if endpoint.must_wait(rules, own.segments.into(), waiting.memory) {
+                waiting.is_awaited = true;
+                return true;
+            }
+        }
+        let mut full = self.packets[end];
+        full.segment.length = self.mss as u16;
+        full.set_out(full.segment.wire_size(), Ecn::NotEct, false);
+        let is_full = endpoint.awaits_ack() && link.refuses(&full);
+        if is_full {
+            endpoint.on_own_queue_full(now);
+        }
+        is_full
+    }
+
+    /// Sends the ACK that is due, if any, while data waits.
+    fn send_control(&mut self, network: &mut Network, end: usize) {
+        let now = network.schedule.now;
+        let packet = &mut self.packets[end];
+        while let Some(ecn) = self.ends[end].poll_control(now, &mut packet.segment) {
+            packet.set_out(packet.segment.wire_size(), ecn, false);
+            network.send(packet);
+        }
+    }
+}
