@@ -39,8 +39,8 @@ pub enum HostLink {
     /// A device. TCP keeps little in its queue (`tcp.small_queues`). It learns of a full queue at once, as in Linux: the segment stays unsent, and the
     /// sender reduces its window without a retransmission.
     Device,
-    /// A device whose queue also delays packets, as Mininet's links do (Linux's netem). TCP learns of a full queue, but Linux does not count what
-    /// waits there, so `tcp.small_queues` has no effect.
+    /// A device whose queue also delays packets (Linux's netem). TCP learns of a full queue, but what waits there does not count, so
+    /// `tcp.small_queues` has no effect.
     Netem,
 }
 

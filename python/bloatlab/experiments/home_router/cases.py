@@ -13,7 +13,7 @@ SEEDS = (42, 43, 44, 45, 46)
 """Replications for question 5."""
 FURTHER_SIZES = (5, 10, 50, 200)
 """Limits for question 3, the RTT over the size of the queue."""
-QUEUES = ("codel", "fq_codel", "pie", "cake")
+QUEUES = ("red", "codel", "fq_codel", "pie", "cake")
 """Queues for question 4, what helps."""
 PACED = "bbr"
 CROSSING = "same direction, two segments"

@@ -20,6 +20,8 @@ UP = ("home_out", "server_in")
 HEADER = 14
 """Bytes of Ethernet's header, which count in the queue and on the wire."""
 MTU = 1500
+QUICK_ACKS = 16
+"""Segments that Linux acknowledges at once at the start."""
 LONG = 1000
 """Packets in a queue that is never full."""
 STARTS = 0.1
@@ -102,9 +104,10 @@ def _drawn(params: Mapping[str, Any], most: float) -> str:
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The long-lived flow, the page and the ping."""
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
-    # While Linux's window grows, every segment is acknowledged. With offload a buffer is acknowledged once.
-    window: dict[str, Any] = {} if params["segments_per_buffer"] > 1 else {"receive_window": "growing"}
-    window["initial_window"] = params["initial_window"]
+    window: dict[str, Any] = {"quick_acks": QUICK_ACKS, "initial_window": params["initial_window"]}
+    if params["segments_per_buffer"] == 1:
+        # While Linux's window grows, every segment is acknowledged. With offload a buffer is acknowledged once.
+        window["receive_window"] = "growing"
     page = {
         "kind": "fetch",
         "response": params["page"],
