@@ -81,7 +81,8 @@ impl Sender {
             return false;
         }
         let mss = self.window.mss;
-        let fits = |length: u64| self.board.pipe + length <= self.window.cwnd || self.board.pipe == 0;
+        let fits =
+            |length: u64| self.board.pipe + length <= self.window.cwnd || self.board.pipe == 0;
         if self.board.to_retransmit > 0 && !self.undo.sends_new {
             return fits(mss);
         }

@@ -5,7 +5,9 @@ use bloatlab_link::impairment::loss;
 use bloatlab_link::{ImpairmentConfig, LoadedRate, jitter};
 use bloatlab_units::{Nanos, Rate};
 
-use crate::{Flow, HostLink, Impairments, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay};
+use crate::{
+    Flow, HostLink, Impairments, PlanBox, PlanBoxKind, PlanLink, ScenarioError, VaryDelay,
+};
 
 /// Box indices from the sender to the receiver, and back.
 pub(super) type Paths = (Vec<usize>, Vec<usize>);

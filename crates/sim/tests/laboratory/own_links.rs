@@ -106,7 +106,8 @@ fn the_limit_follows_the_pacing_rate_and_its_bound() {
     };
     let few = longest(json!({ "initial_window": 100 }));
     let more = longest(json!({ "initial_window": 100, "pacing_shift": 4 }));
-    let bounded = longest(json!({ "initial_window": 100, "pacing_shift": 4, "limit_output_bytes": "20kB" }));
+    let bounded =
+        longest(json!({ "initial_window": 100, "pacing_shift": 4, "limit_output_bytes": "20kB" }));
     assert!(few < bounded && bounded < more, "{few} {bounded} {more}");
     let memory = bounded * (1448.0 + OVERHEAD);
     assert!((20e3..20e3 + 2500.0).contains(&memory), "{memory}");

@@ -105,10 +105,10 @@ NORMAL = 1.96
 """Standard errors on each side of a 95 % confidence interval."""
 OUTLIERS = {
     20: "; a lost SYN costs a second, and a single one among the 26 fetches of the source would have made its deviation "
-    "larger than it is",
-    100: "",
+    "larger than it is; real Linux loses 16 in 241 and has a mean of 0.311 s and a deviation of 0.232 s",
+    100: "; real Linux has a mean of 0.809 s and a deviation of 0.127 s, and loses no SYN of 199",
 }
-"""What rules a mean of fetches besides the queue, by size."""
+"""What rules a mean of fetches besides the queue, and what the same set-up gives on real Linux, by size."""
 
 
 CLAIMS: tuple[Claim, ...] = (
@@ -149,7 +149,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "col724: mean fetch at 100 / at 20", 2.7, ratio("col724", "fetch_mean"), "", PAGE_OF, "stated", absolute=0.5,
-        note="two standard errors of the ratio of the source's two means" + OUTLIERS[20],
+        note="two standard errors of the ratio of the source's two means; on real Linux 2.6",
     ),
     *(
         Claim(

@@ -64,9 +64,10 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         recovery,
         timers,
         (select(FEEDBACK.to_vec()), any::<bool>()),
+        (any::<bool>(), select(vec![1_u64, 20_000, 4 << 20])),
     )
         .prop_map(
-            |(segments, buffers, recovery, timers, (ecn, ecn_fallback))| {
+            |(segments, buffers, recovery, timers, (ecn, ecn_fallback), (small_queues, most))| {
                 let (mss, ack_every, delayed_ack, quick_acks, sack_compression, initial_window) =
                     segments;
                 let least = 2 * u64::from(mss);
@@ -96,6 +97,9 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     gso_max_segs: recovery.4.0,
                     receive_offload: recovery.4.1,
                     segmentation_offload: recovery.4.2,
+                    small_queues,
+                    limit_output_bytes: Bytes(most),
+                    pacing_shift: 10,
                 }
             },
         )
