@@ -86,7 +86,7 @@ impl Sender {
         if self.board.to_retransmit > 0 && !self.undo.sends_new {
             return fits(mss);
         }
-        let length = mss.min(self.limit - self.next);
+        let length = mss.min(self.limit.saturating_sub(self.next));
         let room = self.edge.saturating_sub(self.next);
         length > 0 && fits(length) && (room >= length || (room > 0 && self.board.is_empty()))
     }
