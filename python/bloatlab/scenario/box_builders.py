@@ -22,6 +22,7 @@ def link(
     device_packets: int | None = None,
     overhead: int | None = None,
     header: int | None = None,
+    host: str | None = None,
 ) -> Document:
     """A box with a queue, the transmitter behind it, and the propagation after that.
 
@@ -34,10 +35,11 @@ def link(
         device_packets: Packets that the device holds behind the queue, besides the one being sent.
         overhead: Bytes per packet that the link layer adds on the wire.
         header: Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14).
+        host: `"device"` or `"netem"` if the link is the network device of the hosts whose paths begin with it.
     """
     return given(
         kind="link", name=name, rate=rate, delay=delay, queue=queue, vary=vary, device_packets=device_packets,
-        overhead=overhead, header=header,
+        overhead=overhead, header=header, host=host,
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def per_fetch(preset: str, maxq: int, metric: str) -> Metric:
 
     def share(cases: Cases) -> float:
         own = [cases[published(preset, maxq, seed)]["probe_metrics"][PAGE] for seed in SEEDS]
-        return sum(one[metric] for one in own) / sum(one["transactions"] for one in own)
+        return float(sum(one[metric] for one in own) / sum(one["transactions"] for one in own))
 
     return share
 
