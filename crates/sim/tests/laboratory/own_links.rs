@@ -54,7 +54,9 @@ fn small_queues_keep_two_buffers() {
         let limit = "1000buffers";
         let outcome = run(document("device", limit, segments, &tcp, 2_000_000));
         let longest = of_link(&outcome, "max_queue_length");
-        assert_eq!(longest, f64::from(2 * segments), "{segments}");
+        let (least, most) = (f64::from(2 * segments), f64::from(3 * segments));
+        // The segments of the buffer that is being sent leave one by one.
+        assert!(least <= longest && longest < most, "{segments}: {longest}");
         let routed = run(document("none", limit, segments, &tcp, 2_000_000));
         assert!(of_link(&routed, "max_queue_length") > 90.0);
     }
@@ -65,10 +67,10 @@ fn a_queue_of_two_buffers_is_enough_and_the_link_stays_busy() {
     let tcp = json!({});
     let outcome = run(document("device", "2buffers", 2, &tcp, 5_000_000));
     assert_eq!(of_link(&outcome, "drops"), 0.0);
-    assert_eq!(of_flow(&outcome, "total_retransmissions"), Some(0.0));
+    assert_eq!(of_flow(&outcome, "total_retransmissions_l4"), Some(0.0));
     // 3454 segments of 1448 B, each in 1500 B.
     let least = 3454.0 * 1500.0 * 8.0 / 10e6;
-    let taken = of_flow(&outcome, "flow_completion_time").unwrap();
+    let taken = of_flow(&outcome, "flow_completion_time_l4").unwrap();
     assert!(least < taken && taken < least + 0.05, "{taken} s");
 }
 
@@ -88,8 +90,8 @@ fn a_full_queue_of_the_sender_loses_nothing_and_shrinks_the_window() {
     let outcome = run(document("netem", "20p", 1, &tcp, 5_000_000));
     assert_eq!(of_link(&outcome, "drops"), 0.0);
     assert_eq!(of_link(&outcome, "max_queue_length"), 20.0);
-    assert_eq!(of_flow(&outcome, "total_retransmissions"), Some(0.0));
-    let taken = of_flow(&outcome, "flow_completion_time").unwrap();
+    assert_eq!(of_flow(&outcome, "total_retransmissions_l4"), Some(0.0));
+    let taken = of_flow(&outcome, "flow_completion_time_l4").unwrap();
     assert!(taken < 4.3, "{taken} s");
     // A router's queue drops what does not fit.
     let routed = run(document("none", "20p", 1, &tcp, 5_000_000));
@@ -144,7 +146,7 @@ proptest! {
         let headers = 1.0 + 52.0 / 1448.0;
         prop_assert!(payload <= (most as f64 + 2.0 * buffer) * headers + 60.0, "{payload}");
         prop_assert_eq!(of_link(&outcome, "drops"), 0.0);
-        prop_assert_eq!(of_flow(&outcome, "total_retransmissions"), Some(0.0));
-        prop_assert!(of_flow(&outcome, "flow_completion_time").is_some());
+        prop_assert_eq!(of_flow(&outcome, "total_retransmissions_l4"), Some(0.0));
+        prop_assert!(of_flow(&outcome, "flow_completion_time_l4").is_some());
     }
 }
