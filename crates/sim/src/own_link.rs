@@ -51,17 +51,18 @@ impl OwnQueue {
         &mut self.ends[id]
     }
 
-    /// Counts a segment that is about to arrive. It joins the newest buffer or starts another.
-    fn add(&mut self, id: usize, joins: bool, payload: u64) {
+    /// Counts a segment that is about to arrive. It joins the newest buffer, which has `filled` segments, or starts another if that is 0. If those
+    /// segments have left already, the whole buffer still counts until this one leaves.
+    fn add(&mut self, id: usize, filled: u32, payload: u64) {
         let end = self.end(id);
-        match end.buffers.back_mut().filter(|_| joins) {
+        match end.buffers.back_mut().filter(|_| filled > 0) {
             Some((segments, memory)) => {
                 *segments += 1;
                 *memory += payload;
                 end.memory += payload;
             }
             None => {
-                let memory = SmallQueues::memory(payload);
+                let memory = SmallQueues::memory(payload * u64::from(filled + 1));
                 end.buffers.push_back((1, memory));
                 end.memory += memory;
             }
@@ -121,10 +122,10 @@ impl TcpFlow {
             last = Last::of(&packet.segment);
             packet.set_out(packet.segment.wire_size(), ecn, follows);
             if length > 0 {
-                let joins = is_within && follows;
-                filled = if joins { filled + 1 } else { 1 };
+                let before = if is_within && follows { filled } else { 0 };
+                filled = before + 1;
                 if let Some(queue) = &mut network.links[own.link].own {
-                    queue.add(own.id, joins, length.into());
+                    queue.add(own.id, before, length.into());
                 }
                 self.on_departures(now, end, 1);
             }
