@@ -155,7 +155,7 @@ def test_a_dry_run_stores_nothing_and_says_what_the_runs_cost(
 
 def test_the_runs_of_an_experiment_are_previewed_with_its_own_axes(capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, "run", "home-router", "--dry-run")
-    assert "home-router: 75 runs, 15 points" in out
+    assert "home-router: 90 runs, 18 points" in out
     assert "maxq=5, queue=fifo" in out
     assert "and 5 more" in out
     assert not Path("results").exists()

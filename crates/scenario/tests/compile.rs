@@ -203,6 +203,7 @@ fn the_examples_of_the_documentation_are_valid() {
         (6, 2),
         (8, 2),
         (3, 3),
+        (1, 1),
         // With a timeline, a dumbbell can lose packets in both directions.
         (4, 1),
     ];

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::flow::{Flow, TcpFlow};
 use crate::flow_account::FlowAccount;
 use crate::outside_tcp::OutsideTcp;
-use crate::own_link::OwnLink;
+use crate::own_queue::OwnLink;
 use crate::place::Place;
 use crate::schedule::{application, event};
 use crate::tcp_stats::TcpStats;

@@ -9,7 +9,7 @@ use crate::application::{Actions, Application, Writes};
 use crate::datagrams::{EchoFlow, UdpFlow};
 use crate::network::Network;
 use crate::outside_tcp::OutsideTcp;
-use crate::own_link::OwnLink;
+use crate::own_queue::OwnLink;
 use crate::packet::Packet;
 use crate::schedule::Slot;
 use crate::tcp_stats::{SenderState, TcpStats, Totals, Waits};

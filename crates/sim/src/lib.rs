@@ -30,6 +30,7 @@ mod outside;
 mod outside_session;
 mod outside_tcp;
 mod own_link;
+mod own_queue;
 mod packet;
 mod packet_log;
 mod place;

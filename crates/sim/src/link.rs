@@ -7,7 +7,7 @@ use bloatlab_units::{Nanos, Rate};
 
 use crate::accounting::{Context, Waited};
 use crate::flight::Flight;
-use crate::own_link::OwnQueue;
+use crate::own_queue::OwnQueue;
 use crate::packet::Packet;
 use crate::schedule::{Schedule, Slot, application, event};
 

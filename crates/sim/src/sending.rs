@@ -64,7 +64,7 @@ impl TcpFlow {
     fn acknowledge(&mut self, network: &mut Network, index: usize, end: usize) {
         let now = network.schedule.now;
         let (endpoint, packet) = (&mut self.ends[end], &mut self.packets[end]);
-        if endpoint.poll_ack(now, &mut packet.segment) {
+        while endpoint.poll_ack(now, &mut packet.segment) {
             packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
             network.send(packet);
         }

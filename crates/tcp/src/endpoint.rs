@@ -309,7 +309,7 @@ impl Endpoint {
         self.only_acknowledges
     }
 
-    /// Writes the ACK that is due, if any. It is Not-ECT.
+    /// Writes an ACK that is due, if any. It is Not-ECT. Must be called until it returns false.
     #[inline(always)]
     pub fn poll_ack(&mut self, now: Nanos, segment: &mut Segment) -> bool {
         if self.receiver.has_prior() {
