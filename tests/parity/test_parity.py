@@ -9,7 +9,7 @@ from ns2_congestion_controls import NS2_CONGESTION_CONTROLS
 from ns2_queues import NS2
 from ns3 import generation
 from ns3_congestion_controls import NS3_CONGESTION_CONTROLS
-from ns3_mixtures import NS3_MIXTURES
+from ns3_mixtures import NS3_MIXTURES, PHASES
 from ns3_queues import NS3
 
 REFERENCES = {
@@ -100,6 +100,6 @@ def test_every_row_is_compared() -> None:
     assert len(LINUX_CONGESTION_CONTROLS.by_section()) == 16
     assert set(NS2.by_section()) == {"DropTail", "RED", "SFQ", "CoDel"}
     assert set(NS3_CONGESTION_CONTROLS.by_section()) == {"Dctcp", "Lp", "NewReno and Lp"}
-    assert set(NS3_MIXTURES.by_section()) == {"NewReno and LEDBAT", "20 ms and 80 ms"}
+    assert set(NS3_MIXTURES.by_section()) == {"NewReno and LEDBAT", "20 ms and 80 ms", PHASES}
     controls = {control for c in NS3.cells() for control in c.row["cca"].split(",")}
     assert controls == {"TcpNewReno", "TcpCubic", "TcpBbr", "TcpVegas", "TcpLedbat", "TcpWestwoodPlus"}
