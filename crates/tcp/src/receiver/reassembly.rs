@@ -41,9 +41,12 @@ impl Receiver {
 
     /// Whether this data will be held in another range than the two most recently changed ones. Linux combines no ACKs about more than two.
     pub(super) fn starts_third_range(&self, start: u64, end: u64) -> bool {
+        if start <= self.next {
+            return false;
+        }
         let touched = self.held.partition_point(|&(_, e)| e < start);
         let Some(&(s, e)) = self.held.get(touched).filter(|&&(s, _)| s <= end) else {
-            return start > self.next && self.recent_len >= 2;
+            return self.recent_len >= 2;
         };
         let is_known = s <= start && end <= e;
         !is_known && self.recent_len > 2 && !self.recent[..2].contains(&s)

@@ -220,6 +220,12 @@ fn acks_beyond_a_hole_are_combined_after_the_first_three() {
     assert!(!r.has_prior(), "the newest range");
     arrive(&mut r, 1, 50);
     assert!(r.has_prior(), "the oldest of three");
+    r.stamp_prior(&mut before);
+    arrive(&mut r, 2, 120);
+    assert!(!r.has_prior() && !r.ack_now, "one more waits");
+    r.on_data(2, &data(0, 10), false, Ecn::NotEct, &rtt);
+    assert!(!r.has_prior(), "what fills the first hole has one ACK");
+    assert!(r.ack_now);
     let mut r = compressing(MILLISECOND);
     let at_once = (1..100).filter(|i| arrive(&mut r, 0, i * 10).is_none());
     assert_eq!(at_once.collect::<Vec<_>>(), [1, 2, 3, 48, 93], "44 wait");
