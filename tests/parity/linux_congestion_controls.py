@@ -68,10 +68,9 @@ EXPLANATIONS = {
         "three of Linux's four runs of Vegas, a queue dropped a SYN, and that flow started a second later.",
     ),
     "g": Explanation(
-        lambda r: _is(r, "veno") and r["base_rtt_ms"] == "160" and r["qdisc"] == "pfifo limit 661" and flows(r) == 4,
-        ALL,
-        "Whether one of the flows loses a segment decides. Our ten seeds have sRTTs of 248 to 297 ms, and Linux's "
-        "two have 248 and 299 ms.",
+        lambda r: _is(r, "bic") and r["base_rtt_ms"] == "40" and r["qdisc"] == "pfifo limit 661" and flows(r) == 4,
+        frozenset({"retransmissions"}),
+        "Chance: over ten seeds there are 347 retransmissions here and 332 in Linux 7.2.12 in virtual time (p = 0.72).",
     ),
     "h": Explanation(
         lambda r: flows(r) == 4,

@@ -90,7 +90,7 @@ def test_claims_belong_to_the_published_run_alone(capsys: pytest.CaptureFixture[
     assert len(swept["claims"]) == 22
     claims = Store("results/deep-buffers").claims()
     assert claims.height == 23
-    assert claims["holds"].null_count() == 9
+    assert claims["holds"].null_count() == 1
 
 
 def test_run_prints_a_summary_and_stores(capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,7 +157,7 @@ def test_the_runs_of_an_experiment_are_previewed_with_its_own_axes(capsys: pytes
     out = printed(capsys, "run", "home-router", "--dry-run")
     assert "home-router: 90 runs, 18 points" in out
     assert "maxq=5, queue=fifo" in out
-    assert "and 5 more" in out
+    assert "and 8 more" in out
     assert not Path("results").exists()
 
 
