@@ -156,10 +156,15 @@ def test_claims_are_counted_by_what_they_rest_on() -> None:
     assert counted([]) == ""
 
 
-def test_claims_need_every_published_case() -> None:
-    experiment = get("congestion-control-behaviour")
+@pytest.mark.parametrize("name", [name for name, one in CATALOGUE.items() if not isinstance(one, Suite)])
+def test_claims_have_different_names_because_a_store_keeps_them_by_name(name: str) -> None:
+    experiment = get(name)
     names = [claim.name for claim in (*experiment.claims, *experiment.comparison)]
     assert len(names) == len(set(names))
+
+
+def test_claims_need_every_published_case() -> None:
+    experiment = get("congestion-control-behaviour")
     assert all(claim.tolerance is not None for claim in experiment.claims)
     runs = plan(ExperimentSource(experiment), {}, experiment.published_axes())
     assert len(runs) == len(experiment.cases)

@@ -179,7 +179,7 @@ COMPARISON: tuple[Claim, ...] = (
         for maxq, number in ((20, 0.279), (100, 0.776))
     ),
     *(
-        Claim(f"col724, {maxq}: {word}", number, mean("col724", maxq, reading), "s", TABLE, "stated")
+        Claim(f"col724, {maxq}: {word}, page's table", number, mean("col724", maxq, reading), "s", TABLE, "stated")
         for maxq, (_, numbers) in MEANS.items()
         for word, reading, number in zip(
             ("mean fetch", "standard deviation of fetches"), ("fetch_mean", "fetch_std"), numbers, strict=True
