@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bloatlab_aqm::{QueueConfig, head_drop};
 use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow};
 
 /// The plan with segmentation and receive offload for all flows that cross a queue whose buffers hold several segments.
@@ -36,13 +35,8 @@ pub(crate) fn with_buffers(plan: &Arc<Plan>) -> Arc<Plan> {
 
 /// Segments that a buffer of the box's queue may hold.
 fn of_box(kind: &PlanBoxKind) -> u32 {
-    let PlanBoxKind::Link(link) = kind else {
-        return 1;
-    };
-    match &link.queue {
-        QueueConfig::Fifo(queue) | QueueConfig::HeadDrop(head_drop::Params(queue)) => {
-            queue.segments_in_buffer()
-        }
+    match kind {
+        PlanBoxKind::Link(link) => link.queue.segments_in_buffer(),
         _ => 1,
     }
 }

@@ -1,6 +1,5 @@
 //! The flows of a plan, with their paths and endpoints.
 
-use bloatlab_aqm::{QueueConfig, head_drop};
 use bloatlab_cc::CcConfig;
 use bloatlab_scenario::{HostLink, PlanBoxKind, PlanFlow, Traffic};
 use bloatlab_tcp::{EcnPlan, Endpoint, SmallQueues};
@@ -24,16 +23,6 @@ use bloatlab_outcome::NOT_GREEDY;
 
 /// What `Packet::hop` counts.
 const MAX_HOPS: usize = u8::MAX as usize;
-
-/// Segments that a buffer of this queue holds.
-fn segments_per_buffer(queue: &QueueConfig) -> u32 {
-    match queue {
-        QueueConfig::Fifo(queue) | QueueConfig::HeadDrop(head_drop::Params(queue)) => {
-            queue.segments_in_buffer()
-        }
-        _ => 1,
-    }
-}
 
 impl Engine<'_> {
     /// Adds the next flow of the plan and schedules its start.
@@ -170,7 +159,7 @@ impl Engine<'_> {
             Some(OwnLink {
                 link: link as usize,
                 id: index * 2 + end,
-                segments: segments_per_buffer(&planned_link.queue),
+                segments: planned_link.queue.segments_in_buffer(),
                 rules,
             })
         })

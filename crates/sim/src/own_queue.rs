@@ -1,4 +1,4 @@
-//! What the connections of a host have waiting in the queue of its own link.
+//! What each connection of a host has in the queue of the host's own link.
 
 use std::collections::VecDeque;
 

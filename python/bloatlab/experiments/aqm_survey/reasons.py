@@ -57,8 +57,8 @@ REASONS: Mapping[str, str] = {
         f"{called}: TCP% and FAIR change with WLD in opposite directions (Spearman)": _BOTH for called in QUEUES.values()
     },
     ALIKE: (
-        "the ratios are 8.4 and 1.9 in ns-2 2.35, and 7.2 and 1.6 here: a LEDBAT flow with a queue of its own keeps it short "
-        "and loses little. They are alike with TCP-LP in ns-2 2.35: 3.3 and 3.1"
+        "the ratios are 8.4 and 1.9 in ns-2 2.35, and 7.2 and 1.6 here: a LEDBAT flow that has its own queue "
+        "keeps this queue short and loses little. They are alike with TCP-LP in ns-2 2.35: 3.3 and 3.1"
     ),
     **dict.fromkeys(("DRR: rank by TCP%", "SFQ: rank by TCP%"), (
         "SFQ and DRR are 2.5 points below CHOKe here, and 0.7 and 1.5 above it on slide 15, and queues less than a point apart "
