@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, QueueConfig, Sink, Slot, Tc, Word, head_drop};
+use crate::{BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
 
 /// First in, first out; a packet that arrives at a full queue is dropped.
 ///
@@ -56,6 +56,13 @@ impl Factory for Params {
         },
     ];
 
+    fn segments_in_buffer(&self) -> u32 {
+        match self.limit {
+            Limit::Buffers(_) => self.segments_per_buffer,
+            Limit::Packets(_) | Limit::Bytes(_) => 1,
+        }
+    }
+
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Fifo {
             queue: Bounded::new(self.capacity()),
@@ -68,19 +75,6 @@ impl Params {
     /// The capacity that both parameters give.
     pub(crate) fn capacity(&self) -> Capacity {
         Capacity::new(self.limit, self.segments_per_buffer)
-    }
-}
-
-impl QueueConfig {
-    /// Number of packets that one buffer holds: 1 unless the limit is in buffers.
-    pub fn segments_in_buffer(&self) -> u32 {
-        match self {
-            Self::Fifo(queue) | Self::HeadDrop(head_drop::Params(queue)) => match queue.limit {
-                Limit::Buffers(_) => queue.segments_per_buffer,
-                Limit::Packets(_) | Limit::Bytes(_) => 1,
-            },
-            _ => 1,
-        }
     }
 }
 

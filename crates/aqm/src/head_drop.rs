@@ -29,6 +29,10 @@ impl Factory for Params {
         presets: &[],
     }];
 
+    fn segments_in_buffer(&self) -> u32 {
+        self.0.segments_in_buffer()
+    }
+
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(HeadDrop {
             queue: Bounded::new(self.0.capacity()),

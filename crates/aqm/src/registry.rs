@@ -28,6 +28,11 @@ pub trait Factory: Clone + Default + PartialEq + Serialize + DeserializeOwned + 
         Ok(())
     }
 
+    /// Number of packets that one buffer of the limit holds: 1 unless the limit is in buffers.
+    fn segments_in_buffer(&self) -> u32 {
+        1
+    }
+
     /// Builds a queue with these parameters.
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>>;
 }
@@ -231,6 +236,14 @@ macro_rules! registry {
                 match self {
                     $(Self::$variant(params) => Some(registry::Factory::build(params, context)),)+
                     Self::Python(_) => None,
+                }
+            }
+
+            /// Number of packets that one buffer of the limit holds: 1 unless the limit is in buffers.
+            pub fn segments_in_buffer(&self) -> u32 {
+                match self {
+                    $(Self::$variant(params) => registry::Factory::segments_in_buffer(params),)+
+                    Self::Python(_) => 1,
                 }
             }
 
