@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ring::{Bounded, Capacity};
-use crate::{BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
+use crate::{
+    BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word,
+};
 
 /// First in, first out; a packet that arrives at a full queue is dropped.
 ///

@@ -10,7 +10,8 @@ use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::tc::{Form, Word};
 use crate::{
-    Band, BufferDecision, Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Slot, Tc, Verdict, mark,
+    Band, BufferDecision, Context, DropReason, Ecn, Factory, Packet, Qdisc, Sink, Slot, Tc,
+    Verdict, mark,
 };
 
 /// Flow Queue PIE: one queue per flow, served by deficit round robin with sparse flows first, each controlled by PIE.

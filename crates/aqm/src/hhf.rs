@@ -8,7 +8,9 @@ use crate::heavy_hitters::HeavyHitters;
 use crate::list::{Linked, List};
 use crate::ring::{Capacity, Ring};
 use crate::slab::{FlowHash, NONE};
-use crate::{Band, BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word};
+use crate::{
+    Band, BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Word,
+};
 
 /// Heavy-Hitter Filter: detects the flows that send much, and keeps short flows out of their queue.
 ///

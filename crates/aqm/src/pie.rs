@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ring::{Capacity, Ring};
 use crate::{
-    BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Verdict, Word, mark,
+    BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Verdict,
+    Word, mark,
 };
 
 /// Proportional Integral controller Enhanced: drops arrivals at random, with a probability that keeps the delay at a target.

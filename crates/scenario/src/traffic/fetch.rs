@@ -64,7 +64,12 @@ impl Kind for Params {
         amount(path, "request", self.request)?;
         amount(path, "response", self.response)?;
         delay(format!("{path}.interval"), self.interval)?;
-        within(format!("{path}.interval_spread"), self.interval_spread, 0.0, 1.0)
+        within(
+            format!("{path}.interval_spread"),
+            self.interval_spread,
+            0.0,
+            1.0,
+        )
     }
 
     fn load(&self, bounds: &Bounds) -> Load {
