@@ -153,6 +153,6 @@ def test_other_runs_have_no_answer(tmp_path):
         "flows": [{}],
     }
     run = bl.run(document, out=tmp_path / "r")
-    assert run.experiment == "responsiveness"
+    assert run.experiment == "responsiveness (own scenario)"
     assert run.verdict.evidence.exchanges is None
     assert get("responsiveness").answers([run]) == []

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bloatlab.engines import DEFAULT, Engine, find
+from bloatlab.experiments import CATALOGUE
 from bloatlab.experiments.base import Experiment, plain
 from bloatlab.loading import NO_PLUGINS, AllowedPlugins
 from bloatlab.scenario.paths import with_values
@@ -73,7 +74,7 @@ class ScenarioSource:
         self.measures: Mapping[str, str] = {}
         self.measure: Measure | None = None
         given = document.get("name")
-        self.name = given if isinstance(given, str) and given else name
+        self.name = _stored_name(given if isinstance(given, str) and given else name)
 
     def point(self, given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The paths in the form in which they are stored, and the document with their values."""
@@ -87,3 +88,8 @@ class ScenarioSource:
     def stored(self, axes: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """The values of axes in the form in which they are stored."""
         return {name: [plain(value) for value in values] for name, values in axes.items()}
+
+
+def _stored_name(name: str) -> str:
+    """The name of a scenario in a store: not an experiment's, because runs of an experiment have its parameters."""
+    return f"{name} (own scenario)" if name in CATALOGUE else name
