@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bloatlab.parity.scenario import LIKE_LINUX, LINK_MBIT, PING, TCP, of_shaper
-from frame import Row, Values, read, runs
+from bloatlab.parity.scenario import LIKE_LINUX, LINK_MBIT, PING, TCP
+from frame import Row, read, runs
 
 
 def qdisc(row: Row) -> str:
@@ -47,11 +47,6 @@ def _queue(words: str) -> str | dict[str, Any]:
         # Each flow has a class, which is a pfifo of 100 packets.
         return {"kind": "drr", "classifier": "exact", "quantum": "1514B", "flow_limit": "100p", "limit": "100000p"}
     return words
-
-
-def rescaled(row: Row, values: Values) -> dict[str, float]:
-    """Values of a run, with the utilization of the shaper instead of that of the link behind it."""
-    return {**values, "utilization": of_shaper(values["utilization"], f"{row['rate_mbit']}Mbit/s")}
 
 
 def scenario(row: Row) -> dict[str, Any]:

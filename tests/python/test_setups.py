@@ -29,7 +29,7 @@ def lines(given: dict[str, Any], form: str = "tc", **devices: str) -> list[str]:
 
 
 def of_experiment(name: str, form: str = "tc", **given: Any) -> list[str]:
-    experiment = get(name)
+    experiment = get(name).for_engine("linux")
     return lines(experiment.scenario(experiment.resolve(given)), form)
 
 
@@ -112,7 +112,7 @@ EXPERIMENTS = [name for name in CATALOGUE if name not in CELLS and name != "cc-b
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_delays_add_up_to_the_base_rtt_and_links_have_their_rates(name: str) -> None:
-    experiment = get(name)
+    experiment = get(name).for_engine("linux")
     scenario = language.normalise(json.dumps(experiment.scenario(experiment.resolve({}))))
     plan = language.plan(scenario)
     try:

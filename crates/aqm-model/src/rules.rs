@@ -21,7 +21,7 @@ pub(crate) struct Rules {
     pub bytes: u64,
     /// Maximum number of buffers held, if the limit is in buffers.
     pub buffers: Option<u64>,
-    /// Whether the link gets a packet whenever one is held. A queue without a configured rate has no reason to hold packets back.
+    /// Whether the link gets a packet whenever one is held. A queue without a configured rate or delay has no reason to hold packets back.
     pub work_conserving: bool,
     /// Whether every packet leaves eventually, whatever else arrives.
     pub fair: bool,
@@ -51,7 +51,7 @@ impl Rules {
             packets: u64::MAX,
             bytes: memory.map_or(u64::MAX, |memory| memory.0),
             buffers: None,
-            work_conserving: seen.rates == 0,
+            work_conserving: seen.rates == 0 && !seen.delays,
             fair: !seen.strict,
             // As in Linux, CAKE's flows count as new again once found empty, without the pass through the old flows of RFC 8290, section 4.2. Two
             // flows that send in turn, each found empty before its next packet, therefore occupy the whole link.
@@ -61,7 +61,9 @@ impl Rules {
             in_order: !seen.reorders && (flows <= WAYS || !seen.set_associative),
             moves: seen.moves,
             // The time for the largest packet with its maximum overhead at the lowest rate, doubled for tokens that other packets used.
-            patience: 10 * SECOND + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
+            patience: 10 * SECOND
+                + seen.delay
+                + 16 * 8 * 65_535 * SECOND / seen.slowest.unwrap_or(SECOND),
         };
         match text("limit").and_then(|limit| limit.parse::<Limit>().ok()) {
             Some(Limit::Packets(most)) => rules.packets = most,
@@ -83,6 +85,9 @@ struct Seen {
     rates: u32,
     /// The lowest rate, in bits per second.
     slowest: Option<u64>,
+    /// Whether a queue delays packets, and the sum of all delays.
+    delays: bool,
+    delay: u64,
     strict: bool,
     reorders: bool,
     moves: bool,
@@ -97,6 +102,12 @@ impl Seen {
             Value::Object(table) => {
                 let kind = table.get("kind").and_then(Value::as_str);
                 self.strict |= kind.is_some_and(|kind| STRICT.contains(&kind));
+                if kind == Some("netem") {
+                    self.delays = true;
+                    let delay = table.get("delay").and_then(Value::as_str);
+                    let delay = delay.and_then(|text| text.parse::<Duration>().ok());
+                    self.delay += delay.map_or(0, |delay| delay.0);
+                }
                 // A share of 0 or 100 % for one of the two queues is strict priority (RFC 9332, section 4.2.1).
                 let protection = table.get("classic_protection").and_then(Value::as_u64);
                 self.strict |= protection.is_some_and(|share| share == 0 || share == 100);

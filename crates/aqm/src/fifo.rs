@@ -59,17 +59,11 @@ impl Factory for Params {
     ];
 
     fn segments_in_buffer(&self) -> u32 {
-        match self.limit {
-            Limit::Buffers(_) => self.segments_per_buffer,
-            Limit::Packets(_) | Limit::Bytes(_) => 1,
-        }
+        self.capacity().segments()
     }
 
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
-        Box::new(Fifo {
-            queue: Bounded::new(self.capacity()),
-            refused: BufferDecision::new(()),
-        })
+        Box::new(Fifo::new(self.capacity()))
     }
 }
 
@@ -80,13 +74,25 @@ impl Params {
     }
 }
 
-struct Fifo<P> {
+pub(crate) struct Fifo<P> {
     queue: Bounded<P>,
     /// The offload buffer that is arriving, if it was refused.
     refused: BufferDecision<()>,
 }
 
 impl<P: Packet> Fifo<P> {
+    pub(crate) fn new(capacity: Capacity) -> Self {
+        Self {
+            queue: Bounded::new(capacity),
+            refused: BufferDecision::new(()),
+        }
+    }
+
+    /// The packet that leaves next.
+    pub(crate) fn oldest(&self) -> Option<&P> {
+        self.queue.ring().front()
+    }
+
     /// Drops a packet by overflow, and those of its offload buffer that wait. What arrives later of the buffer is dropped, too.
     #[cold]
     fn refuse(&mut self, now: Nanos, mut packet: P, sink: &mut dyn Sink<P>) {

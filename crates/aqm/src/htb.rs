@@ -15,7 +15,7 @@ use crate::{Band, Context, Factory, Packet, Qdisc, QueueConfig, Sink, Slot, Tc, 
 /// changed, so that packets queue where a good AQM algorithm controls them. On real systems, a `burst` below the bytes of a few milliseconds costs
 /// throughput; here it only makes the spacing finer.
 ///
-/// A packet may leave whenever neither bucket is in debt; its tokens are taken afterwards.
+/// A packet may leave whenever neither bucket is in debt; its tokens are taken afterwards. An offload buffer leaves whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -120,6 +120,15 @@ impl Factory for Params {
         inner::check("queue", &self.queue)
     }
 
+    fn greatest_rate(&self) -> Option<Rate> {
+        let steps = self.rate_steps.iter().map(|step| step.rate);
+        steps.chain([self.rate]).max()
+    }
+
+    fn segments_in_buffer(&self) -> u32 {
+        self.queue.segments_in_buffer()
+    }
+
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
         context.rate = context.rate.min(self.rate);
         let ceil = self.ceil.unwrap_or(self.rate);
@@ -136,6 +145,7 @@ impl Factory for Params {
             steps: self.rate_steps.clone(),
             stepped: 0,
             resume: NEVER,
+            inside_buffer: false,
             overlimits: 0,
             lended: 0,
         })
@@ -191,6 +201,8 @@ struct Htb<P> {
     stepped: usize,
     /// When neither bucket is in debt any more.
     resume: Nanos,
+    /// Whether the offload buffer of the last packet has more packets, which follow at once.
+    inside_buffer: bool,
     overlimits: u64,
     lended: u64,
 }
@@ -229,7 +241,7 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
 
     fn dequeue(&mut self, now: Nanos, sink: &mut dyn Sink<P>) -> Option<P> {
         self.advance(now);
-        if self.buckets.ready_at() > now {
+        if !self.inside_buffer && self.buckets.ready_at() > now {
             if self.inner.packets() > 0 {
                 self.overlimits += 1;
                 self.resume = self.ready_at();
@@ -238,7 +250,9 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
             return None;
         }
         self.resume = NEVER;
-        let packet = self.inner.dequeue(now, sink)?;
+        let packet = self.inner.dequeue(now, sink);
+        self.inside_buffer = packet.is_some_and(|packet| packet.has_more());
+        let packet = packet?;
         self.buckets
             .take(TokenBucket::cost(u64::from(packet.size())));
         self.lended += 1;
@@ -247,6 +261,10 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
 
     fn is_work_conserving(&self) -> bool {
         false
+    }
+
+    fn refuses(&self, packet: &P) -> bool {
+        self.inner.refuses(packet)
     }
 
     fn packets(&self) -> u64 {

@@ -56,6 +56,7 @@ registry! {
     Hhf => hhf,
     Htb => htb,
     Infinite => infinite,
+    Netem => netem,
     Pie => pie,
     Policer => policer,
     Priority => priority,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{Context, Packet, Qdisc, Tc, tc};
 use bloatlab_params::Names;
-use bloatlab_units::suggestion;
+use bloatlab_units::{Rate, suggestion};
 
 /// Builds a queue from the parameters of an algorithm. Every `Params` implements it.
 ///
@@ -31,6 +31,11 @@ pub trait Factory: Clone + Default + PartialEq + Serialize + DeserializeOwned + 
     /// Number of packets that one buffer of the limit holds: 1 unless the limit is in buffers.
     fn segments_in_buffer(&self) -> u32 {
         1
+    }
+
+    /// The greatest rate at which a shaper lets packets leave; `None` for a queue that is no shaper.
+    fn greatest_rate(&self) -> Option<Rate> {
+        None
     }
 
     /// Builds a queue with these parameters.
@@ -244,6 +249,14 @@ macro_rules! registry {
                 match self {
                     $(Self::$variant(params) => registry::Factory::segments_in_buffer(params),)+
                     Self::Python(_) => 1,
+                }
+            }
+
+            /// The greatest rate at which a shaper lets packets leave; `None` for a queue that is no shaper.
+            pub fn greatest_rate(&self) -> Option<bloatlab_units::Rate> {
+                match self {
+                    $(Self::$variant(params) => registry::Factory::greatest_rate(params),)+
+                    Self::Python(_) => None,
                 }
             }
 

@@ -126,6 +126,11 @@ impl Capacity {
         segments: 1,
     };
 
+    /// Number of packets that one buffer holds.
+    pub fn segments(&self) -> u32 {
+        self.segments
+    }
+
     /// The capacity that `limit` describes. `segments` is used only if the limit is in buffers.
     pub fn new(limit: Limit, segments: u32) -> Self {
         let (packets, bytes, segments) = match limit {

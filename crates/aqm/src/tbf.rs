@@ -125,6 +125,16 @@ impl Factory for Params {
             .map_or(Ok(()), |queue| inner::check("queue", queue))
     }
 
+    fn greatest_rate(&self) -> Option<Rate> {
+        Some(self.rate)
+    }
+
+    fn segments_in_buffer(&self) -> u32 {
+        self.queue
+            .as_ref()
+            .map_or(1, |queue| queue.segments_in_buffer())
+    }
+
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
         context.rate = context.rate.min(self.rate);
         let peak = self.peakrate.map(|rate| TokenBucket::new(rate, self.mtu.0));

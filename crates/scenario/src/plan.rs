@@ -231,7 +231,16 @@ impl PlanLink {
     /// The greatest rate that the link can have.
     pub fn greatest_rate(&self) -> Rate {
         let varying = self.vary_rate.as_ref();
-        varying.map_or(self.rate, |rate| rate.greatest(self.rate))
+        self.shaped(varying.map_or(self.rate, |rate| rate.greatest(self.rate)))
+    }
+
+    /// The rate of the link, or that of a shaper in its queue if it is lower.
+    pub fn capacity(&self) -> Rate {
+        self.shaped(self.rate)
+    }
+
+    fn shaped(&self, rate: Rate) -> Rate {
+        self.queue.greatest_rate().map_or(rate, |own| own.min(rate))
     }
 }
 

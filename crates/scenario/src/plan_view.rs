@@ -69,7 +69,7 @@ pub struct LinkView {
     pub queue: QueueConfig,
     /// The queue's own limit. None if it has no limit, or derives it from the rate.
     pub limit: Option<LimitView>,
-    /// The constant rate.
+    /// The constant rate, or that of a shaper in its queue if it is lower.
     pub rate_bps: u64,
     /// The greatest rate that the link can have. None if only the contents of a file tell it.
     pub greatest_rate_bps: Option<u64>,
@@ -243,7 +243,7 @@ fn of_link(scenario: &Scenario, index: usize, name: &str, link: &PlanLink) -> Li
         queue_path: scenario.queue_path(index, name, link),
         queue: link.queue.clone(),
         limit: limit(&link.queue),
-        rate_bps: link.rate.0,
+        rate_bps: link.capacity().0,
         greatest_rate_bps: (!is_rate_in_file(scenario, index, name)).then_some(greatest),
         rate_varies: link.vary_rate.is_some() || link.radio.is_some(),
         delay_ns: link.delay,

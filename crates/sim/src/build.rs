@@ -131,6 +131,12 @@ impl<'a> Engine<'a> {
         if self.plan.may_change {
             transmitter = transmitter.with_mean_rate();
         }
+        // If queues may be replaced, rates and utilization are those of the link.
+        let shaping = match link.capacity().0 {
+            _ if self.plan.may_change => 1.0,
+            0 => 1.0,
+            capacity => link.rate.0 as f64 / capacity as f64,
+        };
         let mut link = Link {
             port: Port::new(backlog, transmitter, link.device_packets, link.overhead),
             flight: Flight::new(event::LINK_FLIGHT, index),
@@ -140,6 +146,7 @@ impl<'a> Engine<'a> {
             end_is_planned: false,
             done_slot: Slot::CALENDAR,
             own: (!link.host.is_none()).then(Box::default),
+            shaping,
             queues_replaced: 0,
         };
         link.plan_wake(&mut self.network.schedule);

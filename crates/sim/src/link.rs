@@ -27,6 +27,8 @@ pub(crate) struct Link {
     pub done_slot: Slot,
     /// What the connections of the host have waiting here, if the link is a host's own. Such a link is not lazy.
     pub own: Option<Box<OwnQueue>>,
+    /// Its rate divided by that of a shaper in its queue; 1 without one. Rates and utilization are those of the shaper.
+    pub shaping: f64,
     /// Number of queue disciplines that were replaced.
     pub queues_replaced: u32,
 }

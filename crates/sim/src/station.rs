@@ -36,6 +36,17 @@ pub(crate) trait Station {
     fn end(&mut self, end: Nanos);
 }
 
+impl Link {
+    /// The share of its capacity that a busy transmitter means. A shaper's burst is no more than all of it.
+    fn share(&self, busy: f64) -> f64 {
+        if self.shaping == 1.0 {
+            busy
+        } else {
+            (busy * self.shaping).min(1.0)
+        }
+    }
+}
+
 impl Station for Link {
     fn backlog(&self) -> &Backlog<Packet> {
         &self.port.backlog
@@ -59,11 +70,14 @@ impl Station for Link {
     }
 
     fn sample(&mut self, now: Nanos, span: Nanos) -> (f64, f64) {
-        self.port.sample(now, span)
+        let (utilization, rate) = self.port.sample(now, span);
+        (self.share(utilization), rate / self.shaping)
     }
 
     fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
-        self.port.whole(span)
+        let (rate, utilization) = self.port.whole(span);
+        let utilization = utilization.map(|busy| self.share(busy));
+        (rate / self.shaping, utilization)
     }
 
     fn reset(&mut self, now: Nanos) {

@@ -100,7 +100,7 @@ impl Engine<'_> {
             if let PlanBoxKind::Link(link) = &planned.kind {
                 outcome.links.push(LinkInfo {
                     name: planned.name.clone(),
-                    rate: link.rate.0 as f64 * 1e-6,
+                    rate: link.capacity().0 as f64 * 1e-6,
                     delay: link.delay as f64 * MS,
                     queue: link.queue.kind(),
                     bearer: link.radio.map(|port| (port.ue, port.bearer % 2 == 1)),

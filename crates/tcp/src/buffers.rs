@@ -35,10 +35,11 @@ impl Sender {
     }
 
     /// Whether to wait until there is more space than `room`. Not in recovery, not if nothing has left for a millisecond, and not if the next ACK is
-    /// more than half a round trip away.
+    /// more than a millisecond or half a round trip away (Linux 6.18; before, half a round trip).
     fn waits_for_room(&self, now: Nanos, room: u64) -> bool {
         let window = self.window.cwnd.min(self.edge - self.una);
-        let is_due = |oldest: &Record| now - oldest.sent_at >= self.rtt.srtt / 2;
+        let soon = now + MILLISECOND.min(self.rtt.srtt / 2);
+        let is_due = |oldest: &Record| oldest.sent_at + self.rtt.srtt <= soon;
         room < window / PARTS
             && matches!(self.state, State::Open | State::Cwr)
             && now - self.last_sent <= MILLISECOND

@@ -66,6 +66,9 @@ pub enum ReceiveWindow {
     /// As in Linux since 6.10: half of the buffer, plus two segments per received segment, up to the share of payload in a segment's memory (1448 B
     /// of 2408). While it grows, every segment is acknowledged at once.
     Growing,
+    /// As in Linux for an application that sets no buffer: like `growing`, but of a buffer of 128 KiB that becomes larger, at most the receive
+    /// buffer, each time more arrives in a round trip than in any before.
+    Autotuned,
 }
 
 /// Settings of a TCP connection, equal at both ends. The defaults are Linux's.

@@ -145,6 +145,7 @@ impl Endpoint {
             let rtt = &self.sender.rtt;
             self.receiver.on_data(now, segment, fin, ecn, rtt)
         } else {
+            self.receiver.on_pure_ack(segment);
             0
         };
         self.sender.on_ack(now, segment);

@@ -3,6 +3,7 @@
 use bloatlab_cc::EcnFeedback;
 use bloatlab_units::MICROSECOND;
 
+use crate::receiver::FIRST_BUFFER;
 use crate::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig, Timeout};
 
 /// IPv4 and TCP header with timestamps: the MTU minus the MSS.
@@ -88,6 +89,10 @@ impl TcpConfig {
             EcnFeedback::Accurate => 3,
         };
         let [send, receive] = [self.send_buffer.0, self.receive_memory()];
+        let first = match self.receive_window {
+            ReceiveWindow::Autotuned => receive.min(FIRST_BUFFER),
+            ReceiveWindow::Full | ReceiveWindow::Growing => receive,
+        };
         let flag = |on: bool| u8::from(on).to_string();
         let is_rack = self.loss_detection == LossDetection::Rack;
         let mut settings = LinuxSettings {
@@ -116,7 +121,7 @@ impl TcpConfig {
                     self.limit_output_bytes.0.to_string(),
                 ),
                 ("net.ipv4.tcp_wmem", format!("4096 {send} {send}")),
-                ("net.ipv4.tcp_rmem", format!("4096 {receive} {receive}")),
+                ("net.ipv4.tcp_rmem", format!("4096 {first} {receive}")),
             ],
             congestion_control: None,
             tso: self.segmentation_offload,
@@ -135,7 +140,7 @@ impl TcpConfig {
     /// Memory of Linux's receive buffer. Linux counts the memory of a segment, we count what the window may reach.
     fn receive_memory(&self) -> u64 {
         match self.receive_window {
-            ReceiveWindow::Growing => self.receive_buffer.0,
+            ReceiveWindow::Growing | ReceiveWindow::Autotuned => self.receive_buffer.0,
             ReceiveWindow::Full => {
                 (self.receive_buffer.0 * SEGMENT_MEMORY).div_ceil(SEGMENT_PAYLOAD)
             }

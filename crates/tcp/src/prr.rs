@@ -23,8 +23,12 @@ impl Prr {
         }
     }
 
-    /// Starts a recovery with this many outstanding bytes (RecoverFS).
-    pub fn begin(&mut self, flight: u64) {
+    /// Starts a recovery with this many outstanding bytes and this window. RecoverFS is the former in RFC 6937, and the latter in Linux.
+    pub fn begin(&mut self, outstanding: u64, cwnd: u64) {
+        let flight = match self.kind {
+            Reduction::Prr => cwnd,
+            Reduction::PrrBytes | Reduction::Classic => outstanding,
+        };
         *self = Self {
             kind: self.kind,
             delivered: 0,
@@ -106,7 +110,7 @@ mod tests {
     fn sends_one_for_two_while_above_ssthresh() {
         // The pattern of RFC 6937 section 4: with 20 in flight and ssthresh 10, one segment is sent per two segments delivered.
         let mut prr = Prr::new(Reduction::Prr);
-        prr.begin(20);
+        prr.begin(20, 20);
         let mut pipe = 19;
         let mut sent = Vec::new();
         for _ in 0..8 {
@@ -127,7 +131,7 @@ mod tests {
             (Reduction::PrrBytes, [1, 0, 0, 0]),
         ] {
             let mut prr = Prr::new(kind);
-            prr.begin(7000);
+            prr.begin(7000, 7000);
             let window = Window {
                 ssthresh: 4000,
                 mss: 1000,
@@ -152,9 +156,29 @@ mod tests {
     }
 
     #[test]
+    fn linux_measures_by_the_window_and_not_by_what_is_outstanding() {
+        // A window of 42, of which 41 are outstanding, is reduced to 21: of two delivered, one is due. Of 41, more than one is.
+        for (kind, due) in [(Reduction::Prr, 1), (Reduction::PrrBytes, 2)] {
+            let mut prr = Prr::new(kind);
+            prr.begin(41, 42);
+            let window = Window {
+                ssthresh: 21,
+                mss: 1,
+                ..Window::new(1, 10)
+            };
+            let ack = Ack {
+                in_flight: 38,
+                delivered_now: 2,
+                ..Ack::default()
+            };
+            assert_eq!(prr.on_ack(&ack, &window), 38 + due);
+        }
+    }
+
+    #[test]
     fn catches_up_below_ssthresh_by_slow_start() {
         let mut prr = Prr::new(Reduction::Prr);
-        prr.begin(20);
+        prr.begin(20, 20);
         prr.on_send(1);
         assert_eq!(
             step(&mut prr, 4, 1, 1, 0),
@@ -172,7 +196,7 @@ mod tests {
     #[test]
     fn classic_takes_ssthresh_at_once() {
         let mut prr = Prr::new(Reduction::Classic);
-        prr.begin(20);
+        prr.begin(20, 20);
         assert_eq!(step(&mut prr, 19, 1, 0, 1), 10);
     }
 }

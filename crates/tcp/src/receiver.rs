@@ -2,6 +2,7 @@
 
 mod compression;
 mod reassembly;
+mod tuning;
 
 use std::collections::VecDeque;
 use std::hint::select_unpredictable;
@@ -11,6 +12,8 @@ use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
 use self::compression::Compression;
+pub(crate) use self::tuning::FIRST_BUFFER;
+use self::tuning::Tuning;
 use crate::marks::Echo;
 use crate::offload::LARGEST_BUFFER;
 use crate::segment::{ACK, CWR, MORE, Segment, unwrap};
@@ -63,6 +66,10 @@ pub struct Receiver {
     /// An ACK must be sent now.
     pub(crate) ack_now: bool,
     buffer: u64,
+    /// What the buffer may become, and what makes it larger.
+    largest_buffer: u64,
+    mss: u64,
+    tuning: Option<Tuning>,
     /// Bytes that are advertised, and the most that will be.
     offer: u64,
     most: u64,
@@ -82,13 +89,24 @@ pub struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: &TcpConfig) -> Self {
-        let buffer = config.receive_buffer.0.min(1 << 30);
+        let largest_buffer = config.receive_buffer.0.min(1 << 30);
+        let is_tuned = config.receive_window == ReceiveWindow::Autotuned;
+        let buffer = if is_tuned {
+            largest_buffer.min(FIRST_BUFFER)
+        } else {
+            largest_buffer
+        };
         let (offer, most, largest) = match config.receive_window {
             ReceiveWindow::Full => (buffer, buffer, u16::MAX),
-            ReceiveWindow::Growing => (FIRST_OFFER.min(buffer / 2), buffer / 2, 0),
+            ReceiveWindow::Growing | ReceiveWindow::Autotuned => {
+                (FIRST_OFFER.min(buffer / 2), buffer / 2, 0)
+            }
         };
+        let first = u64::from(config.initial_window) * u64::from(config.mss);
         // RFC 7323 section 2.3: with this shift, 16 bits can represent the buffer.
-        let scale = (0..14).find(|s| buffer >> s <= 65_535).unwrap_or(14);
+        let scale = (0..14)
+            .find(|s| largest_buffer >> s <= 65_535)
+            .unwrap_or(14);
         Self {
             fast_paths: true,
             fast_path: false,
@@ -109,6 +127,9 @@ impl Receiver {
             ack_deadline: NEVER,
             ack_now: false,
             buffer,
+            largest_buffer,
+            mss: config.mss.into(),
+            tuning: is_tuned.then(|| Tuning::new(first)),
             offer,
             most,
             largest,
@@ -167,12 +188,19 @@ impl Receiver {
         }
         let delivered = self.on_any_data(now, segment, fin, ecn, rtt);
         self.fast_path = self.fast_paths
+            && self.tuning.is_none()
             && self.held.is_empty()
             && self.quick == 0
             && self.offer >= self.most
             && self.fin.is_none()
             && self.echo.feedback == EcnFeedback::Off;
         delivered
+    }
+
+    /// Notes the timestamp of a segment without data, so that our data echoes it.
+    #[inline(always)]
+    pub(crate) fn on_pure_ack(&mut self, segment: &Segment) {
+        self.note_time(segment, unwrap(self.next, segment.seq));
     }
 
     /// Fast path of [`on_any_data`](Self::on_any_data): the segment is the next one, and nothing else must be recorded.
@@ -232,17 +260,24 @@ impl Receiver {
         }
         self.note_time(segment, start);
         let before = self.next;
+        let more = segment.has(self.joining);
         if start == before && self.held.is_empty() {
             self.next = end;
-            self.count_towards_ack(now, hastened || fin, segment.has(self.joining));
+            self.count_towards_ack(now, hastened || fin, more);
         } else {
             let waits = self.compression.is_waiting() && self.quick == 0;
             if waits && self.starts_third_range(start, end) {
                 self.acknowledge_before();
             }
             self.out_of_order(start, end);
-            self.report_soon(now, rtt);
+            if more && !self.held.is_empty() {
+                // As one with the rest of its buffer.
+                self.ack_deadline = self.ack_deadline.min(now + JOINING);
+            } else {
+                self.report_soon(now, rtt);
+            }
         }
+        self.tune(now, segment);
         let delivered = self.next - before;
         // The FIN takes a sequence number but is no payload.
         delivered - u64::from(delivered > 0 && self.finished())
@@ -280,10 +315,37 @@ impl Receiver {
             self.offer = self.buffer / 2;
         }
         self.largest = length;
-        let length = u64::from(length);
-        let share = (256 * length / (length + OVERHEAD)).max(1);
-        self.most = self.buffer * share / 256;
+        self.update_most();
         self.offer = self.offer.min(self.most);
+    }
+
+    /// The share of payload, 256ths, in the memory of the largest segment.
+    fn memory_share(&self) -> u64 {
+        let length = u64::from(self.largest);
+        (256 * length / (length + OVERHEAD)).max(1)
+    }
+
+    /// At least one segment, so that a window never stays closed.
+    fn update_most(&mut self) {
+        let least = self.mss.min(self.buffer);
+        self.most = (self.buffer * self.memory_share() / 256).max(least);
+    }
+
+    /// Makes the buffer larger if the sender has become faster.
+    fn tune(&mut self, now: Nanos, segment: &Segment) {
+        let held = self.held.back().map_or(0, |&(_, end)| end - self.next);
+        let Some(tuning) = &mut self.tuning else {
+            return;
+        };
+        tuning.measure(now, segment);
+        let Some(window) = tuning.window(now, self.next, held) else {
+            return;
+        };
+        let buffer = (window * 256 / self.memory_share()).min(self.largest_buffer);
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.update_most();
+        }
     }
 
     /// Advertises more. As in Linux: as fast as a sender in slow start can need, with an ACK at once to announce the larger window.

@@ -58,7 +58,7 @@ impl Sender {
         } else {
             self.begin_undo();
             self.cc.on_congestion(&mut self.window, Signal::Loss, ack);
-            self.prr.begin(self.next - self.una);
+            self.prr.begin(self.next - self.una, self.window.cwnd);
             // RFC 3168 section 6.1.2: CWR follows every reduction, so that an echo of the same window does not reduce again.
             self.cwr_wanted = self.uses_cwr();
         }
@@ -72,7 +72,8 @@ impl Sender {
         self.undo.forget();
         self.cc.on_congestion(&mut self.window, signal, ack);
         // Together with what this ACK acknowledges, because the ACKs of all of it pace the reduction.
-        self.prr.begin(self.next - self.una + ack.acked);
+        let outstanding = self.next - self.una + ack.acked;
+        self.prr.begin(outstanding, self.window.cwnd);
         self.state = State::Cwr;
         self.recover = self.next;
         self.cwr_wanted = self.uses_cwr();

@@ -47,7 +47,7 @@ def commands(
         return language.tc(json.dumps(named("--queue", value, queue)), _device(devices), all_words)
     if form != "tc" and (sysctl or box is not None):
         raise ParameterError("tc: --box and --sysctl are for --as tc")
-    source = Target.named(str(name), NO_PLUGINS, find("sim")).source
+    source = Target.named(str(name), NO_PLUGINS, find("linux")).source
     given = {key: named(key, value, text) for key, text in assignments(set_, "--set").items()}
     scenario = plan_points(source, [{}], given, dry=True)[0].scenario
     queues = language.plan(scenario).queues

@@ -32,12 +32,14 @@ def comparable() -> list[str]:
     """Kinds that can be compared, in the order of the registry.
 
     Wrappers are left out, because they hold queues of the user's choice. Queues without a limit are left out, because
-    with greedy flows their delay only depends on the length of the run.
+    with greedy flows their delay only depends on the length of the run. netem is left out, because it emulates a path.
     """
     return [
         kind
         for kind, parameters in described().items()
-        if not any(parameter["type"].endswith("queue") for parameter in parameters.values()) and _bounded(parameters)
+        if kind != "netem"
+        and not any(parameter["type"].endswith("queue") for parameter in parameters.values())
+        and _bounded(parameters)
     ]
 
 

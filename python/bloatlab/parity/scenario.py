@@ -101,8 +101,3 @@ class Parity(Experiment):
             "dumbbell": {"rate": rate, "rtt": params["rtt"], "queue": queue, "header": 14},
             "flows": [bulk, PING],
         }
-
-
-def of_shaper(utilization: float, rate: str) -> float:
-    """Utilization of the shaper, from that of the much faster link behind it."""
-    return utilization * LINK_MBIT * 1e6 / units.rate(rate)

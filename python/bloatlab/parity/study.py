@@ -17,7 +17,7 @@ from bloatlab.loading import NO_PLUGINS
 from bloatlab.parity.aims import AIMS, Aim
 from bloatlab.parity.cached import Cached, Values
 from bloatlab.parity.judge import Cell, Judged, Word, judge
-from bloatlab.parity.scenario import Parity, of_shaper
+from bloatlab.parity.scenario import Parity
 from bloatlab.settings import RunSettings
 from bloatlab.store import Store, canonical
 from bloatlab.sweeps import Ended, ExperimentSource, PlannedRun, Progress, Summary, execute, plan_points
@@ -196,7 +196,7 @@ def compared(store: Store, runs: Sequence[PlannedRun], cached: Cached | None = N
     cells: dict[str, tuple[PlannedRun, tuple[dict[str, Values], dict[str, Values]]]] = {}
     for run in runs:
         sides = cells.setdefault(canonical(run.parameters), (run, ({}, {})))[1]
-        sides[run.engine.name != DEFAULT][run.run_id] = values(metrics[run.run_id], run)
+        sides[run.engine.name != DEFAULT][run.run_id] = values(metrics[run.run_id])
     shown = list(swept(runs)) if runs else []
     shown = shown or ["queue"]
     found = []
@@ -214,13 +214,10 @@ def compared(store: Store, runs: Sequence[PlannedRun], cached: Cached | None = N
     return Found(found, judged, order.of_values(fixed), (versions[False], kernels))
 
 
-def values(metrics: Mapping[str, Any], run: PlannedRun) -> dict[str, float]:
+def values(metrics: Mapping[str, Any]) -> dict[str, float]:
     """The compared metrics of a run."""
     read = {aim.name: aim.read(metrics) for aim in AIMS}
-    found = {name: value for name, value in read.items() if value is not None}
-    if run.engine.name == DEFAULT and "utilization" in found:
-        found["utilization"] = of_shaper(found["utilization"], run.parameters["rate"])
-    return found
+    return {name: value for name, value in read.items() if value is not None}
 
 
 def kernel_rows(store: Store, runs: Sequence[PlannedRun]) -> list[dict[str, Any]]:
@@ -232,7 +229,7 @@ def kernel_rows(store: Store, runs: Sequence[PlannedRun]) -> list[dict[str, Any]
             "engine": f"{run.engine.name} {run.engine_version}",
             **run.parameters,
             "seed": run.seed,
-            **{name: f"{value:.6g}" for name, value in values(metrics[run.run_id], run).items()},
+            **{name: f"{value:.6g}" for name, value in values(metrics[run.run_id]).items()},
         }
         for run in theirs
     ]

@@ -335,3 +335,50 @@ fn an_inner_queue_may_become_ready_while_tokens_are_missing() {
     assert_eq!(next(ms(2.0)), None);
     assert_eq!(queue.next_wake(), Some(ms(4.8)));
 }
+
+/// Enqueues buffers of two packets of 1500 bytes each.
+fn arrive_in_pairs(queue: &mut dyn Qdisc<TestPacket>, log: &mut Log, now: Nanos, buffers: u32) {
+    for id in 0..2 * buffers {
+        let pair = TestPacket {
+            size: 1500,
+            has_more: id % 2 == 0,
+            follows: id % 2 == 1,
+            ..packet(id.into(), 0)
+        };
+        queue.enqueue(now, pair, log);
+    }
+}
+
+#[test]
+fn htb_sends_an_offload_buffer_whole_and_then_pays_for_it() {
+    // 1600 bytes at the start, so the first buffer of 3000 bytes causes a debt of 1400 bytes; the next ones 3 ms apart.
+    let mut queue = build(json!({ "kind": "htb", "rate": "8Mbit/s" }));
+    let mut log = Log::default();
+    arrive_in_pairs(queue.as_mut(), &mut log, 0, 3);
+    let times = departures(queue.as_mut(), &mut log, 0);
+    assert_eq!(times, [0.0, 0.0, 1.4, 1.4, 4.4, 4.4].map(ms));
+}
+
+#[test]
+fn netem_keeps_each_packet_for_its_delay_and_no_longer() {
+    let mut queue = build(json!({ "kind": "netem", "delay": "5ms", "limit": "3p" }));
+    let mut log = Log::default();
+    arrive(queue.as_mut(), &mut log, 0, &[100, 1500]);
+    arrive(queue.as_mut(), &mut log, ms(2.0), &[100, 100]);
+    assert_eq!(log.dropped.len(), 1, "delayed packets hold places");
+    assert_eq!(queue.dequeue(ms(4.0), &mut log).map(|p| p.id), None);
+    assert_eq!(queue.next_wake(), Some(ms(5.0)));
+    let times = departures(queue.as_mut(), &mut log, ms(4.0));
+    assert_eq!(times, [5.0, 5.0, 7.0].map(ms));
+}
+
+#[test]
+fn in_netem_below_htb_waiting_for_tokens_counts_as_delay() {
+    // As on a link of Mininet: the delay is over long before the tokens are there, except for the first packet.
+    let netem = json!({ "kind": "netem", "delay": "1ms" });
+    let mut queue = build(json!({ "kind": "htb", "rate": "8Mbit/s", "queue": netem }));
+    let mut log = Log::default();
+    arrive(queue.as_mut(), &mut log, 0, &[1500; 4]);
+    let times = departures(queue.as_mut(), &mut log, 0);
+    assert_eq!(times, [1.0, 1.0, 2.4, 3.9].map(ms));
+}

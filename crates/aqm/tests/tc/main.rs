@@ -20,6 +20,7 @@ pub fn read(text: &str) -> Result<QueueConfig, String> {
 pub const CONFIGURED: &[&str] = &[
     "pfifo limit 100",
     "bfifo limit 30k",
+    "netem limit 100 delay 5ms",
     "pfifo_head_drop limit 50",
     "cake bandwidth 20mbit diffserv4 dual-srchost ingress ack-filter rtt 30ms overhead 18 mpu 64 memlimit 4m",
     "choke limit 410 min 41 max 123 burst 69 probability 0.1 bandwidth 50mbit ecn",

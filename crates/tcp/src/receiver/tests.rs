@@ -362,3 +362,22 @@ proptest! {
         prop_assert_eq!(r.recent_len, 0);
     }
 }
+
+#[test]
+fn an_offload_buffer_beyond_a_hole_is_reported_once() {
+    let mut r = Receiver::new(&TcpConfig {
+        receive_offload: true,
+        ..Default::default()
+    });
+    let joined = Segment {
+        flags: MORE,
+        ..data(20, 10)
+    };
+    r.on_data(0, &joined, false, Ecn::NotEct, &rtt());
+    assert!(!r.ack_now, "the rest of the buffer may follow");
+    assert_eq!(r.ack_deadline, JOINING);
+    r.on_data(5, &data(30, 10), false, Ecn::NotEct, &rtt());
+    assert!(r.ack_now);
+    let answer = ack(&mut r);
+    assert_eq!((answer.blocks, answer.sack[0]), (1, (20, 40)));
+}

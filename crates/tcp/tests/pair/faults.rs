@@ -47,7 +47,11 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             any::<bool>(),
             any::<bool>(),
             any::<bool>(),
-            select(vec![ReceiveWindow::Full, ReceiveWindow::Growing]),
+            select(vec![
+                ReceiveWindow::Full,
+                ReceiveWindow::Growing,
+                ReceiveWindow::Autotuned,
+            ]),
         ),
         select(vec![
             Reduction::Prr,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bloatlab.experiments import answering, criteria, naming, phrases, quantities, shared
 from bloatlab.experiments import parameters as read
@@ -15,7 +16,7 @@ from bloatlab.experiments.home_router import files, readings
 from bloatlab.experiments.home_router.answers import answers
 from bloatlab.experiments.home_router.cases import CASES, QUEUES, SIZES
 from bloatlab.experiments.home_router.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.home_router.setup import BULK, PAGE, PING, PRESETS, SOURCE, flows, links
+from bloatlab.experiments.home_router.setup import BULK, PAGE, PING, PLAIN, PRESETS, SOURCE, flows, links
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 OLDER = 5
 """A further value of `maxq` in some editions."""
-PLAIN = "fifo"
 READINGS = "; ".join(
     f"{name}: {one.direction}, {one.segments_per_buffer} segment{'s' if one.segments_per_buffer > 1 else ''} a buffer"
     for name, one in PRESETS.items()
@@ -43,6 +43,8 @@ class HomeRouter(Experiment):
         "and a web page is fetched every two seconds. What does the size of the queue between the links do to both?"
     )
     source = SOURCE
+    shaped: ClassVar[bool] = True
+    """Whether the scenario has the shapers of the links."""
     compared = ("queue", "cca")
     figures: ClassVar[tuple[str, ...]] = (
         "limit_rtt", "limit_series", "fetch_times", "replications", "time_series", "queue", "operating_point",
@@ -177,13 +179,21 @@ class HomeRouter(Experiment):
             found += answering.contrast(groups, trip, quantities.goodput(BULK, "goodput of the long flow"), at=at)
         return [*found, *answering.only(runs, "maxq")]
 
+    def for_engine(self, engine: str) -> Self:
+        """On Linux, the engine shapes the links itself."""
+        adapted = super().for_engine(engine)
+        if engine.startswith("linux"):
+            adapted = copy(adapted)
+            adapted.shaped = False  # type: ignore[misc]  # Hides the class's.
+        return adapted
+
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Two links between three hosts."""
         return {
             "name": self.name,
             "duration": params["time"],
             "sample_interval": "100ms",
-            "boxes": links(params),
+            "boxes": links(params, shaped=self.shaped),
             "flows": flows(params),
         }
 

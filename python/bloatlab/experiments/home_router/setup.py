@@ -13,6 +13,8 @@ from bloatlab.experiments.queues import described, with_limit
 SOURCE = "COL724 at IIT Delhi, assignment 1 (BufferBloat on Mininet), after CS244 at Stanford"
 BULK, PAGE, PING = "bulk", "web", "ping"
 BOTTLENECK = "bottleneck"
+PLAIN = "fifo"
+"""The queue of the assignment."""
 DOWN = ("server_out", BOTTLENECK)
 """Links from h1 to h2."""
 UP = ("home_out", "server_in")
@@ -24,6 +26,10 @@ QUICK_ACKS = 16
 """Segments that Linux acknowledges at once at the start."""
 LONG = 1000
 """Packets in a queue that is never full."""
+DEVICE = "100Gbit/s"
+"""Rate of a virtual Ethernet device, which takes next to no time for a packet; the shapers are slower."""
+MININET_BURST = "15000B"
+"""Mininet's `burst 15k` for HTB. `cburst` keeps its default of one packet, so no more leaves at once."""
 STARTS = 0.1
 """Range of the random starts in seconds, except for the page; runs by hand differ by as much."""
 
@@ -68,28 +74,51 @@ def queue(params: Mapping[str, Any]) -> Any:
     return with_limit(given, f"{maxq * segments}p")
 
 
-def links(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, Any]]:
     """The four directions of the two links; the first of each path is the host's own.
 
     Mininet gives both ends of a link the same limit, so hosts have it too, and lets queues delay packets (netem). Without
     it, the delay is on the server's link, whose queue is then long, and the home computer's queue only queues.
-    """
-    plain = queue({**params, "queue": "fifo"})
-    is_mininet = params["topology"] == "mininet"
-    delay = params["delay"] if is_mininet else _twice(params["delay"])
-    server = plain if is_mininet else {"kind": "fifo", "limit": f"{LONG}p"}
 
-    def link(name: str, rate: str, delay: str, held: Any, host: str = "none") -> dict[str, Any]:
+    Args:
+        params: The parameters of the experiment.
+        shaped: Whether the rates are those of shapers on fast devices (HTB), as in Mininet. A packet then waits in the
+            queue while a line would transmit it. On Linux, the engine adds the shapers itself.
+    """
+    is_mininet = params["topology"] == "mininet"
+    plain = queue({**params, "queue": PLAIN})
+    long = {"kind": PLAIN, "limit": f"{LONG}p"}
+
+    def link(name: str, rate: str, held: Any, delay: str, host: str = "none") -> dict[str, Any]:
         own = {} if host == "none" else {"host": host}
+        if shaped and _is_of_registry(held):
+            if is_mininet and held is plain:
+                held, delay = {**_emulated(plain), "delay": delay}, "0s"
+            burst = {"burst": MININET_BURST} if is_mininet else {}
+            held = {"kind": "htb", "rate": rate, **burst, "queue": held}
+            rate = DEVICE
         return {"kind": "link", "name": name, "rate": rate, "delay": delay, "header": HEADER, "queue": held, **own}
 
+    delay = params["delay"] if is_mininet else _twice(params["delay"])
     near = params["delay"] if is_mininet else "0s"
+    far = plain if is_mininet else long
+    router = plain if params["queue"] == PLAIN else queue(params)
     return [
-        link(DOWN[0], params["server_rate"], delay, server, "netem"),
-        link(DOWN[1], params["rate"], near, queue(params)),
-        link(UP[0], params["rate"], near, plain, "netem" if is_mininet else "device"),
-        link(UP[1], params["server_rate"], delay, server),
+        link(DOWN[0], params["server_rate"], far, delay, "netem"),
+        link(DOWN[1], params["rate"], router, near),
+        link(UP[0], params["rate"], plain, near, "netem" if is_mininet else "device"),
+        link(UP[1], params["server_rate"], far, delay),
     ]
+
+
+def _is_of_registry(queue: Any) -> bool:
+    """Whether a queue may be inside a shaper: not a user's class."""
+    return read.is_tc(queue) or (isinstance(queue, Mapping) and queue.get("kind") != "python")
+
+
+def _emulated(fifo: Mapping[str, Any] | str) -> dict[str, Any]:
+    """The same capacity in netem, which delays packets in the queue."""
+    return {**({} if isinstance(fifo, str) else fifo), "kind": "netem"}
 
 
 def _twice(delay: str) -> str:
@@ -104,10 +133,10 @@ def _drawn(params: Mapping[str, Any], most: float) -> str:
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The long-lived flow, the page and the ping."""
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
-    window: dict[str, Any] = {"quick_acks": QUICK_ACKS, "initial_window": params["initial_window"]}
-    if params["segments_per_buffer"] == 1:
-        # While Linux's window grows, every segment is acknowledged. With offload a buffer is acknowledged once.
-        window["receive_window"] = "growing"
+    initial = params["initial_window"]
+    tcp: dict[str, Any] = {"quick_acks": QUICK_ACKS, "initial_window": initial, "receive_window": "autotuned"}
+    if (segments := params["segments_per_buffer"]) > 1:
+        tcp |= {"segmentation_offload": True, "gso_max_segs": segments, "receive_offload": True}
     page = {
         "kind": "fetch",
         "response": params["page"],
@@ -119,14 +148,14 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "name": BULK,
             "cca": params["cca"],
-            "tcp": {**window, "receive_buffer": params["receive_buffer"]},
+            "tcp": {**tcp, "receive_buffer": params["receive_buffer"]},
             "start_jitter": _drawn(params, STARTS),
             **down,
         },
         {
             "name": PAGE,
             "cca": params["cca"],
-            "tcp": window,
+            "tcp": tcp,
             "traffic": page,
             "start_jitter": _drawn(params, units.duration(params["fetch_interval"])),
             **(down if params["direction"] == "same" else up),

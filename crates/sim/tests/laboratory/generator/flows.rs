@@ -40,7 +40,11 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     let buffers = (
         select(vec![0_u64, 0, 3, 700, 5_000, 60_000, 4_000_000]),
         select(vec![0_u64, 1, 700, 5_000, 60_000, 32_000_000, 32_000_000]),
-        select(vec![ReceiveWindow::Full, ReceiveWindow::Growing]),
+        select(vec![
+            ReceiveWindow::Full,
+            ReceiveWindow::Growing,
+            ReceiveWindow::Autotuned,
+        ]),
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
