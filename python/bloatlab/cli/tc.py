@@ -13,7 +13,7 @@ from bloatlab.engines import find
 from bloatlab.errors import ParameterError, unknown
 from bloatlab.loading import NO_PLUGINS
 from bloatlab.setups import FORMS, linux, set_up
-from bloatlab.sweeps import plan_points
+from bloatlab.sweeps import ExperimentSource, plan_points
 
 DEVICE = "eth0"
 
@@ -47,7 +47,11 @@ def commands(
         return language.tc(json.dumps(named("--queue", value, queue)), _device(devices), all_words)
     if form != "tc" and (sysctl or box is not None):
         raise ParameterError("tc: --box and --sysctl are for --as tc")
-    source = Target.named(str(name), NO_PLUGINS, find("linux")).source
+    target = Target.named(str(name), NO_PLUGINS, find("sim"))
+    source = target.source
+    if target.experiment is not None:
+        # The set-up of an experiment on Linux, where the engine would add the shapers.
+        source = ExperimentSource(target.experiment.for_engine("linux"))
     given = {key: named(key, value, text) for key, text in assignments(set_, "--set").items()}
     scenario = plan_points(source, [{}], given, dry=True)[0].scenario
     queues = language.plan(scenario).queues
