@@ -93,7 +93,7 @@ def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, A
         own = {} if host == "none" else {"host": host}
         if shaped and _is_of_registry(held):
             if is_mininet and held is plain:
-                held, delay = {**_emulated(plain), "delay": delay}, "0s"
+                held, delay = {**plain, "kind": "netem", "delay": delay}, "0s"
             burst = {"burst": MININET_BURST} if is_mininet else {}
             held = {"kind": "htb", "rate": rate, **burst, "queue": held}
             rate = DEVICE
@@ -114,11 +114,6 @@ def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, A
 def _is_of_registry(queue: Any) -> bool:
     """Whether a queue may be inside a shaper: not a user's class."""
     return read.is_tc(queue) or (isinstance(queue, Mapping) and queue.get("kind") != "python")
-
-
-def _emulated(fifo: Mapping[str, Any] | str) -> dict[str, Any]:
-    """The same capacity in netem, which delays packets in the queue."""
-    return {**({} if isinstance(fifo, str) else fifo), "kind": "netem"}
 
 
 def _twice(delay: str) -> str:
