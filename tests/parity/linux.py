@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bloatlab.parity.scenario import LIKE_LINUX, LINK_MBIT, PING, TCP
+from bloatlab.experiments.shared import as_in_linux
+from bloatlab.parity.scenario import LINK_MBIT, PING, TCP
 from frame import Row, read, runs
 
 
@@ -55,7 +56,7 @@ def scenario(row: Row) -> dict[str, Any]:
     hosts = {"source": "A", "destination": "B"}
     bulk: list[dict[str, Any]] = [
         {
-            "cca": LIKE_LINUX.get(kind := kinds[i % len(kinds)], kind),
+            "cca": as_in_linux(kinds[i % len(kinds)]),
             "start": f"{start}s",
             "rtt": f"{rtts[i % len(rtts)]}ms",
             "tcp": {**TCP, "ecn": row["ecn"] == "1"},

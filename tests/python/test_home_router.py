@@ -87,7 +87,7 @@ def test_links_flows_and_directions() -> None:
     assert page["traffic"] == {
         "kind": "fetch", "response": "177669B", "interval": "2s", "interval_from": "end", "interval_spread": 0.0
     }  # fmt: skip
-    usual = {"quick_acks": 16, "initial_window": 10, "receive_window": "autotuned"}
+    usual = {"quick_acks": 16, "initial_window": 10, "cached_ssthresh": False, "receive_window": "autotuned"}
     offload = {"segmentation_offload": True, "gso_max_segs": 2, "receive_offload": True}
     assert page["tcp"] == {**usual, **offload}
     assert bulk["tcp"] == {**usual, **offload, "receive_buffer": "16MB"}
@@ -98,6 +98,10 @@ def test_links_flows_and_directions() -> None:
     assert box(crossing, "bottleneck")["queue"]["queue"] == box(crossing, "home_out")["queue"]["queue"] == netem
     assert crossing["flows"][0]["tcp"] == {**usual, "receive_buffer": "16MB"}
     assert {flow["cca"] for flow in crossing["flows"][:2]} == {"bbr"}
+    # The hosts are Linux's.
+    as_hosts = scenario(cca="cubic", cached_ssthresh=True)
+    assert [flow["cca"]["variant"] for flow in as_hosts["flows"][:2]] == ["linux"] * 2
+    assert all(flow["tcp"]["cached_ssthresh"] for flow in as_hosts["flows"][:2])
     assert setup.frame_ms("1.5Mbit/s") == pytest.approx(8.0747, abs=1e-4)
     assert setup.base_ms("1ms") == pytest.approx(4.0)
 

@@ -54,6 +54,9 @@ registry! {
     FixedRate(fixed_rate) = "fixed_rate",
 }
 
+/// The slow-start threshold of a connection whose window was never reduced.
+const NO_THRESHOLD: u64 = u64::MAX / 4;
+
 /// What a congestion control sets, in bytes. The TCP sender reads it after every call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
@@ -77,12 +80,17 @@ impl Window {
     pub fn new(mss: u64, initial_segments: u64) -> Self {
         Self {
             cwnd: mss * initial_segments,
-            ssthresh: u64::MAX / 4,
+            ssthresh: NO_THRESHOLD,
             mss,
             initial: mss * initial_segments,
             pacing: 0,
             quantum: 0,
         }
+    }
+
+    /// Whether the window has never been reduced.
+    pub fn has_no_threshold(&self) -> bool {
+        self.ssthresh == NO_THRESHOLD
     }
 
     /// Whether the window is below the slow-start threshold.

@@ -62,7 +62,10 @@ pub enum Manner {
     Prompt,
     /// With few system calls. The receiver reads in large pieces and reports nothing: who sees the packets knows what it can read. The sender never
     /// stops writing, and what it writes is not copied.
-    Sparing,
+    Sparing {
+        /// Bytes that wait before the receiver reads them.
+        piece: u32,
+    },
 }
 
 /// A flow of the plan, as its hosts need to know it.

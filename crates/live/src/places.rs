@@ -5,7 +5,7 @@ use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND};
 
 /// Packets that the tap holds, at least and at most. A large ring does not stay in a processor's cache.
-const FEWEST_SEEN: usize = 1 << 12;
+const FEWEST_SEEN: usize = 1 << 11;
 const MOST_SEEN: usize = 1 << 16;
 /// Connections send at most what their links carry in this time between two turns, and in addition each this many packets.
 const BURST: Nanos = 250 * MILLISECOND;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bloatlab_scenario::{PlanFlow, Traffic};
+use bloatlab_tcp::{ReceiveWindow, TcpConfig};
 use bloatlab_units::SECOND;
 
 use crate::directory::FIRST_PORT;
@@ -12,6 +13,11 @@ use crate::hosts::{End, FlowKind, FlowSpec, Manner, Program, Streams};
 use crate::laid::Laid;
 use crate::layout::linux_name;
 use crate::servers::Servers;
+
+/// Bytes that wait before a receiver in virtual time reads them: a small share of its buffer, so that they hardly lower the window that it offers.
+const SHARE_OF_BUFFER: u64 = 64;
+const SMALLEST_PIECE: u64 = 64 << 10;
+const LARGEST_PIECE: u64 = 256 << 10;
 
 /// A program that has the standard streams of this process.
 #[derive(Clone, Debug)]
@@ -32,6 +38,16 @@ pub(crate) struct Programs<'a> {
     /// Time is virtual, so that system calls are what a run costs.
     pub is_virtual: bool,
     pub laid: &'a Laid,
+}
+
+/// How ends use the kernel whose sender never stops. The kernel tunes a buffer by what the application reads, so then it reads at once.
+fn sparing(tcp: &TcpConfig) -> Manner {
+    let share = tcp.receive_buffer.0 / SHARE_OF_BUFFER;
+    let piece = match tcp.receive_window {
+        ReceiveWindow::Autotuned => 1,
+        _ => share.clamp(SMALLEST_PIECE, LARGEST_PIECE) as u32,
+    };
+    Manner::Sparing { piece }
 }
 
 impl Programs<'_> {
@@ -77,10 +93,9 @@ impl Programs<'_> {
             })
         } else if flow.traffic.is_tcp() {
             let is_endless = matches!(flow.traffic, Traffic::Greedy(_));
-            let manner = if self.is_virtual && is_endless {
-                Manner::Sparing
-            } else {
-                Manner::Prompt
+            let manner = match self.is_virtual && is_endless {
+                true => sparing(&flow.tcp),
+                false => Manner::Prompt,
             };
             FlowKind::Tcp { cca, manner }
         } else if flow.traffic.has_data() {

@@ -44,7 +44,7 @@ const MOST_IN_BUFFERS: u64 = 256 << 20;
 const FIRST_BUFFER: u64 = 1 << 20;
 
 /// Longest time between two observations of a connection. Each costs system calls, which are what a run costs.
-const LONGEST_POLL: Nanos = 20 * MILLISECOND;
+const LONGEST_POLL: Nanos = 50 * MILLISECOND;
 
 /// Runs a plan in virtual time. The calling thread's network namespace becomes that of the routers. `tell` hears how far the run is, now and then.
 ///

@@ -66,8 +66,8 @@ pub(crate) struct Actions {
     pub answered: Option<Nanos>,
     /// A request failed.
     pub has_failed: bool,
-    /// A new connection takes the place of this one.
-    pub replaces_connection: bool,
+    /// The application needs this connection no more. The next one takes its place when it is opened.
+    pub ends_connection: bool,
     /// When the application is to be called again.
     pub wake_at: Option<Nanos>,
     /// This end opens the connection.

@@ -170,19 +170,21 @@ impl Engine<'_> {
     /// Does what the application of a TCP flow wants done.
     fn carry_out(&mut self, index: usize, actions: &Actions) {
         let now = self.now();
+        let is_over = self.flows[index].tcp().is_some_and(|flow| flow.is_over);
+        if actions.open.is_some() && is_over {
+            self.replace_connection(index);
+        }
         let Some(flow) = self.flows[index].tcp() else {
             return;
         };
         flow.write(now, actions);
+        flow.is_over |= actions.ends_connection;
         if let Some(asked) = actions.answered.filter(|&asked| asked >= self.warmup) {
             flow.stats
                 .fetches
                 .get_or_insert_default()
                 .record(now - asked);
             self.push_probe(index, now, now - asked);
-        }
-        if actions.replaces_connection {
-            self.replace_connection(index);
         }
         if let Some(at) = actions.wake_at {
             self.application_event(at, index, application::WAKE);
@@ -211,8 +213,9 @@ impl Engine<'_> {
             .map(|flow| flow.connection.wrapping_add(1));
         match self.make_ends(index, number.unwrap_or_default()) {
             Ok(ends) => {
+                let keeps_threshold = self.plan.flows[index].tcp.cached_ssthresh;
                 if let Some(flow) = self.flows[index].tcp() {
-                    flow.replace_connection(index, ends);
+                    flow.replace_connection(index, ends, keeps_threshold);
                 }
             }
             Err(message) => self.failure = Some(message),

@@ -122,6 +122,7 @@ impl Engine<'_> {
             application_reads: application.reads(),
             application,
             connection: 0,
+            is_over: false,
             packets: TcpFlow::blank_packets(index, 0),
             scheduled: [NEVER; 2],
             releases: Default::default(),

@@ -55,6 +55,8 @@ pub(crate) struct TcpFlow {
     pub application_reads: bool,
     /// Which connection of the flow this is.
     pub connection: u8,
+    /// The application needs this connection no more, and opens another one next time.
+    pub is_over: bool,
     /// By end, the packet that left last. The next one is written over it, because most fields are equal in all packets of a connection.
     pub packets: [Packet; 2],
     /// By end, the instant of the pending timer event.
@@ -85,6 +87,8 @@ pub(crate) struct Past {
     /// Payload bytes that reached end 1.
     pub arrived: u64,
     pub waits: Waits,
+    /// The slow-start threshold that they left; `None` if it is not kept.
+    pub threshold: Option<u64>,
 }
 
 /// When a paced segment may leave.
@@ -185,15 +189,28 @@ impl TcpFlow {
         }
     }
 
-    /// Goes on with a new connection between these ends.
-    pub fn replace_connection(&mut self, index: usize, ends: [Endpoint; 2]) {
+    /// Goes on with a new connection between these ends, which starts with the slow-start threshold of the old ones if `keeps_threshold`.
+    pub fn replace_connection(
+        &mut self,
+        index: usize,
+        mut ends: [Endpoint; 2],
+        keeps_threshold: bool,
+    ) {
+        let earlier = self.past.as_ref().and_then(|past| past.threshold);
+        let threshold = self.ends[0].sender.threshold_for_next(earlier);
+        let threshold = threshold.filter(|_| keeps_threshold);
+        if let Some(threshold) = threshold {
+            ends[0].sender.start_with_threshold(threshold);
+        }
         self.past = Some(Box::new(Past {
+            threshold,
             sender: self.sender_stats(),
             arrived: self.arrived(),
             waits: self.waits(),
         }));
         self.connection = self.connection.wrapping_add(1);
         self.packets = Self::blank_packets(index, self.connection);
+        self.is_over = false;
         self.pending = 0;
         self.stats.last_departure = NEVER;
         self.ends = ends;

@@ -293,11 +293,11 @@ impl Engine<'_> {
         let Flow::Outside(flow) = &mut self.flows[index] else {
             return;
         };
-        if actions.replaces_connection {
+        if actions.ends_connection {
             flow.replace_connection();
         }
         let connection = flow.connection;
-        if actions.replaces_connection {
+        if actions.ends_connection {
             self.order(Order::Forget { flow: index });
         }
         if let Some(from) = actions.open {

@@ -93,6 +93,9 @@ pub struct TcpConfig {
     /// Initial window in segments (RFC 6928).
     #[schemars(range(min = 1, max = 1000))]
     pub initial_window: u32,
+    /// A connection of a flow starts with the slow-start threshold that the earlier ones left (RFC 9040 section 6; Linux with
+    /// `tcp_no_ssthresh_metrics_save=0`, the default before Linux 5.6).
+    pub cached_ssthresh: bool,
     /// If true, an ACK grows the window by the bytes that it acknowledges, as on today's hosts (RFC 3465). If false, by at most one segment, so that
     /// delayed ACKs halve the growth (RFC 5681 section 3.1; ns-2, ns-3).
     pub byte_counting: bool,
@@ -158,6 +161,7 @@ impl Default for TcpConfig {
             quick_acks: 0,
             sack_compression: Duration(0),
             initial_window: 10,
+            cached_ssthresh: false,
             byte_counting: true,
             send_buffer: Bytes(4_000_000),
             receive_buffer: Bytes(32_000_000),

@@ -2,6 +2,7 @@
 
 mod ack;
 mod buffers;
+mod cached;
 mod config;
 mod endpoint;
 mod handshake;

@@ -129,6 +129,14 @@ impl TcpConfig {
             mtu: self.mss + HEADERS,
             gso_max_segs: self.gso_max_segs,
         };
+        if self.cached_ssthresh {
+            let keys = [
+                "net.ipv4.tcp_no_metrics_save",
+                "net.ipv4.tcp_no_ssthresh_metrics_save",
+            ];
+            let keys = keys.map(|key| (key, flag(false)));
+            settings.sysctls.extend(keys);
+        }
         if self.sack_compression.0 > 0 {
             let delay = self.sack_compression.0.to_string();
             let key = "net.ipv4.tcp_comp_sack_delay_ns";

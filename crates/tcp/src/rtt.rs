@@ -106,6 +106,11 @@ impl RttEstimator {
         (self.base << self.backoff).min(MAX_RTO)
     }
 
+    /// Whether no new data was acknowledged since the timeout expired last.
+    pub(crate) fn is_backed_off(&self) -> bool {
+        self.backoff > 0
+    }
+
     /// RFC 6298 section 5.5: doubles the timeout when it expires.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(12);

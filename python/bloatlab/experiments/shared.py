@@ -10,6 +10,13 @@ from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import bdp_packets, with_ecn, with_limit
 
 A_DURATION = "a duration such as 30s"
+LINUX_CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
+AS_IN_LINUX = "the name `cubic` means Linux's variant with HyStart"
+
+
+def as_in_linux(cca: Any) -> Any:
+    """The congestion control that this name means on a Linux host."""
+    return LINUX_CUBIC if cca == "cubic" else cca
 
 
 def queue() -> Parameter:

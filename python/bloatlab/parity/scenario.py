@@ -13,7 +13,6 @@ from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import with_ecn
 
-LIKE_LINUX: Mapping[str, Any] = {"cubic": {"kind": "cubic", "slow_start": "hystart", "variant": "linux"}}
 """Congestion controls whose settings in Linux differ from their sources."""
 TCP: Mapping[str, Any] = {
     "mss": 1448,
@@ -81,12 +80,11 @@ class Parity(Experiment):
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The flows start 0.1 s apart, each up to 50 ms later at random, so that seeds differ without a random queue."""
-        cca = params["cca"]
         bulk = {
             "count": params["flows"],
             "start_interval": "100ms",
             "start_jitter": "50ms",
-            "cca": LIKE_LINUX.get(cca, cca) if isinstance(cca, str) else cca,
+            "cca": shared.as_in_linux(params["cca"]),
             "tcp": {**TCP, "ecn": params["ecn"] == "on"},
         }
         queue, rate = with_ecn(params["queue"], params["ecn"]), params["rate"]

@@ -15,9 +15,6 @@ use crate::raw_socket::set_option;
 use super::reactor::{Reactor, Token, ZEROS, address};
 use super::{End, Manner};
 
-/// Bytes that wait before a sparing receiver reads them.
-const LARGE_PIECE: libc::c_int = 64 << 10;
-
 /// A TCP flow.
 pub(super) struct TcpFlow {
     index: usize,
@@ -162,15 +159,19 @@ impl TcpFlow {
                     "use the congestion control `{}` of Linux",
                     self.cca
                 )))?;
-        } else if self.manner == Manner::Sparing {
+        } else if let Manner::Sparing { piece } = self.manner {
             // It counts as readable when this much waits, or when no more comes. An accepted socket has this from the one that listens.
             set_option(
                 &socket,
                 (libc::SOL_SOCKET, libc::SO_RCVLOWAT),
-                &[LARGE_PIECE],
+                &[piece as libc::c_int],
             )?;
         }
         Ok(socket)
+    }
+
+    fn is_sparing(&self) -> bool {
+        self.manner != Manner::Prompt
     }
 
     /// Accepts connections at this end. Only the flow's newest connection is kept.
@@ -243,7 +244,7 @@ impl TcpFlow {
                 side.pending = 0;
                 side.is_last = true;
             }
-            Ok(_) if end == 1 && self.manner == Manner::Sparing => {}
+            Ok(_) if end == 1 && self.is_sparing() => {}
             Ok(bytes) => reactor.reports.push(Report::Read {
                 flow: self.index,
                 connection: connection.number,
@@ -259,6 +260,7 @@ impl TcpFlow {
 
     /// Writes once, as far as there is something to write, and closes if nothing follows.
     fn write(&mut self, end: usize, reactor: &mut Reactor) -> io::Result<()> {
+        let is_sparing = self.is_sparing();
         let side = &mut self.sides[end];
         let (Some(socket), Some(_)) = (&side.socket, side.handshake) else {
             return Ok(());
@@ -271,7 +273,7 @@ impl TcpFlow {
             } else {
                 0
             };
-            let sent = if self.manner == Manner::Sparing {
+            let sent = if is_sparing {
                 // Sparing senders never stop, so the end of a piece never leaves alone.
                 reactor.send_zeros(socket)
             } else {
@@ -375,7 +377,7 @@ impl TcpFlow {
         let [sender, receiver] = &self.sides;
         let receiver = match self.manner {
             Manner::Prompt => receiver.observe(None)?,
-            Manner::Sparing => None,
+            Manner::Sparing { .. } => None,
         };
         reactor.reports.push(Report::Observed {
             flow: self.index,

@@ -108,7 +108,7 @@ impl Application for Fetch {
         self.is_open = self.is_persistent;
         Actions {
             answered: Some(self.began),
-            replaces_connection: !self.is_persistent,
+            ends_connection: !self.is_persistent,
             wake_at: Some(self.next_request(now)),
             ..Actions::default()
         }
@@ -119,7 +119,7 @@ impl Application for Fetch {
         self.is_open = false;
         Actions {
             has_failed: true,
-            replaces_connection: true,
+            ends_connection: true,
             wake_at: Some(now + RETRY),
             ..Actions::default()
         }

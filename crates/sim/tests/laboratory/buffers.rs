@@ -1,15 +1,8 @@
 //! Tests of queues that count buffers, and of metrics of clients whose packets are lost.
 
-use bloatlab_outcome::Outcome;
-use bloatlab_scenario::Scenario;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::{compiled, measured, value};
-
-fn outcome(document: Value) -> Outcome {
-    let scenario = Scenario::from_value(document).expect("a valid document");
-    measured(&compiled(&scenario), 7)
-}
+use crate::{outcome, value};
 
 /// Time in ms to send 1500 bytes and an Ethernet header at 10 Mbit/s.
 const FRAME: f64 = 1514.0 * 8.0 / 10e3;

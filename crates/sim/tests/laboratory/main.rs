@@ -3,6 +3,7 @@
 mod behaviour;
 mod buffers;
 mod cell;
+mod connections;
 mod fast_paths;
 mod generator;
 mod handshakes;
@@ -36,6 +37,12 @@ fn measured(plan: &Plan, seed: u64) -> Outcome {
         &Control::default(),
     )
     .expect("a plan that compiled runs")
+}
+
+/// Runs a document without a packet log.
+fn outcome(document: serde_json::Value) -> Outcome {
+    let scenario = Scenario::from_value(document).expect("a valid document");
+    measured(&compiled(&scenario), 7)
 }
 
 /// Runs with a packet log.

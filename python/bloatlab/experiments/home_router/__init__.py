@@ -107,7 +107,7 @@ class HomeRouter(Experiment):
         Parameter(
             "time", "60s", "s", allowed=shared.A_DURATION, help="when the run ends", read=read.duration, published="60s",
         ),
-        shared.cca("reno", "congestion control of the long flow and of the page", "reno"),
+        shared.cca("reno", f"congestion control of the long flow and of the page; {shared.AS_IN_LINUX}", "reno"),
         Parameter(
             "page", "177669B", "bytes",
             allowed="bytes such as 177669B", help="size of the web page", read=read.size, published="177669B",
@@ -131,6 +131,12 @@ class HomeRouter(Experiment):
         Parameter(
             "initial_window", 10, "segments",
             allowed="1 to 1000", help="initial window of TCP", read=read.whole(1, 1000), published="not stated",
+        ),
+        Parameter(
+            "cached_ssthresh", False, "",
+            allowed="true, false",
+            help="whether a page starts with the slow-start threshold that the earlier ones left, as in Linux before 5.6",
+            read=read.boolean, published="not stated",
         ),
         Parameter(
             "topology", "mininet", "",

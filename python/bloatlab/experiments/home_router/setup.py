@@ -8,6 +8,7 @@ from typing import Any
 
 from bloatlab import units
 from bloatlab.experiments import parameters as read
+from bloatlab.experiments import shared
 from bloatlab.experiments.queues import described, with_limit
 
 SOURCE = "COL724 at IIT Delhi, assignment 1 (BufferBloat on Mininet), after CS244 at Stanford"
@@ -128,8 +129,11 @@ def _drawn(params: Mapping[str, Any], most: float) -> str:
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The long-lived flow, the page and the ping."""
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
-    initial = params["initial_window"]
-    tcp: dict[str, Any] = {"quick_acks": QUICK_ACKS, "initial_window": initial, "receive_window": "autotuned"}
+    tcp: dict[str, Any] = {
+        "quick_acks": QUICK_ACKS,
+        "receive_window": "autotuned",
+        **{name: params[name] for name in ("initial_window", "cached_ssthresh")},
+    }
     if (segments := params["segments_per_buffer"]) > 1:
         tcp |= {"segmentation_offload": True, "gso_max_segs": segments, "receive_offload": True}
     page = {
@@ -142,14 +146,14 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
         {
             "name": BULK,
-            "cca": params["cca"],
+            "cca": shared.as_in_linux(params["cca"]),
             "tcp": {**tcp, "receive_buffer": params["receive_buffer"]},
             "start_jitter": _drawn(params, STARTS),
             **down,
         },
         {
             "name": PAGE,
-            "cca": params["cca"],
+            "cca": shared.as_in_linux(params["cca"]),
             "tcp": tcp,
             "traffic": page,
             "start_jitter": _drawn(params, units.duration(params["fetch_interval"])),

@@ -12,7 +12,7 @@ from bloatlab.experiments.base import Experiment, FileMaker, PublishedRun
 from bloatlab.experiments.claim import Claim, Metrics
 from bloatlab.experiments.mmwave import files, readings, traffic
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.mmwave.setup import CASES, CUBIC, FLOW, OFFLOADS, PING, QUEUES, SCENARIOS, SOURCE
+from bloatlab.experiments.mmwave.setup import CASES, FLOW, OFFLOADS, PING, QUEUES, SCENARIOS, SOURCE
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -96,12 +96,7 @@ class MmwaveAqm(Experiment):
             published=f"{traffic.BULK}; others are future work",
         ),
         shared.count("flows", 10, "flows", "number of long TCP flows, as iperf3 -P, or of clients", low=1, high=1000),
-        Parameter(
-            "cca", "cubic", "",
-            allowed="a congestion control of `bloatlab algorithms`, a table with its `kind`, or module:Class",
-            help="congestion control of the flows; the name `cubic` means Linux's variant with HyStart",
-            read=read.algorithm("congestion_controls"), published="cubic",
-        ),
+        shared.cca("cubic", f"congestion control of the flows; {shared.AS_IN_LINUX}", "cubic"),
         Parameter(
             "offload", next(iter(OFFLOADS)), "",
             allowed=", ".join(OFFLOADS),
@@ -136,7 +131,7 @@ class MmwaveAqm(Experiment):
         """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""
         queue = params["queue"]
         hosts = {
-            "cca": CUBIC if params["cca"] == "cubic" else params["cca"],
+            "cca": shared.as_in_linux(params["cca"]),
             "tcp": OFFLOADS[params["offload"]],
         }
         return {

@@ -21,7 +21,6 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
 SCENARIOS: Mapping[str, str] = {"sl": "2905Mbit/s", "sb": "2726Mbit/s", "lb": "2520Mbit/s", "mobb": "2961Mbit/s"}
 """Link scenarios with the mean rate of the authors' traces, which queues see as the constant rate."""
 FIFOS: Mapping[str, int] = {"largefifo": LARGE, "smallfifo": SMALL}
-CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
 """Congestion control of the hosts."""
 OFFLOADS: Mapping[str, Mapping[str, bool]] = {
     "both": {"segmentation_offload": True, "receive_offload": True},

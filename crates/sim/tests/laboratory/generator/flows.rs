@@ -68,10 +68,21 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         recovery,
         timers,
         (select(FEEDBACK.to_vec()), any::<bool>()),
-        (any::<bool>(), select(vec![1_u64, 20_000, 4 << 20])),
+        (
+            any::<bool>(),
+            select(vec![1_u64, 20_000, 4 << 20]),
+            any::<bool>(),
+        ),
     )
         .prop_map(
-            |(segments, buffers, recovery, timers, (ecn, ecn_fallback), (small_queues, most))| {
+            |(
+                segments,
+                buffers,
+                recovery,
+                timers,
+                (ecn, ecn_fallback),
+                (small_queues, most, cached_ssthresh),
+            )| {
                 let (mss, ack_every, delayed_ack, quick_acks, sack_compression, initial_window) =
                     segments;
                 let least = 2 * u64::from(mss);
@@ -82,6 +93,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     quick_acks,
                     sack_compression: Duration(sack_compression),
                     initial_window,
+                    cached_ssthresh,
                     // From the smallest allowed size, with odd numbers of bytes.
                     send_buffer: Bytes(least + buffers.0),
                     receive_buffer: Bytes(least + buffers.1),
