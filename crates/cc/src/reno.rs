@@ -1,10 +1,11 @@
-//! Reno as Linux implements it: it counts bytes, not ACKs, and the window grows only while it limits the sender.
+//! Reno as Linux implements it: it counts bytes, not ACKs, windows are whole segments, and they grow only while they limit the sender.
 
 use bloatlab_units::{Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::elsewhere::Linux;
+use crate::growth::{Growth, half};
 use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
@@ -14,11 +15,22 @@ use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 /// mark halves it. Its throughput falls with the square root of the loss rate and with the RTT, and every other congestion control is measured
 /// against it. It fills a deep buffer completely. On a fast, long path it needs minutes to recover from one loss. Use it to compare with Linux's
 /// `reno`, or as a fair competing flow.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
     /// How slow start ends.
     pub slow_start: SlowStart,
+    /// A loss leaves whole segments, as in Linux. If false, half of an odd window ends with half a segment, as in ns-2.
+    pub whole_segments: bool,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self {
+            slow_start: SlowStart::default(),
+            whole_segments: true,
+        }
+    }
 }
 
 impl Factory for Params {
@@ -37,7 +49,8 @@ impl Factory for Params {
     fn build(&self, _: Rng) -> Box<dyn CongestionControl> {
         Box::new(Reno {
             starter: Starter::new(self.slow_start),
-            credit: 0,
+            growth: Growth::default(),
+            whole_segments: self.whole_segments,
         })
     }
 }
@@ -45,28 +58,21 @@ impl Factory for Params {
 /// State of one connection.
 struct Reno {
     starter: Starter,
-    /// Bytes acknowledged since the window last grew.
-    credit: u64,
+    growth: Growth,
+    whole_segments: bool,
 }
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        // RFC 7661: do not grow a window that the sender did not use.
-        if !ack.cwnd_limited {
-            return;
-        }
-        let acked = self.starter.open(window, ack);
-        // RFC 3465 section 2.1: add one segment when a whole window has been acknowledged.
-        self.credit += acked;
-        if self.credit >= window.cwnd {
-            self.credit -= window.cwnd;
-            window.cwnd += window.mss;
-        }
+        self.growth.reno(window, &mut self.starter, ack);
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
-        window.ssthresh = (window.cwnd / 2).max(2 * window.mss);
-        self.credit = 0;
+        window.ssthresh = match self.whole_segments {
+            true => half(window),
+            false => (window.cwnd / 2).max(2 * window.mss),
+        };
+        self.growth.forget();
         self.starter.on_congestion();
     }
 

@@ -154,12 +154,16 @@ impl Sender {
             self.una = ack;
             self.rtt.reset_back_off();
         }
-        let in_sequence = delivery.segments;
+        let (in_sequence, rtt) = (delivery.segments, self.rack.rtt);
         let duplicate = if segment.blocks > 0 {
             self.on_sack(now, segment, &mut delivery)
         } else {
             None
         };
+        if in_sequence > 0 {
+            // RACK looks at what SACK reports first, as in Linux.
+            self.rack.rtt = rtt;
+        }
         if delivery.oldest_rtt > 0 {
             self.rtt.sample(delivery.oldest_rtt, self.una, self.next);
         } else if ack > before {

@@ -17,6 +17,7 @@ pub(crate) struct Rack {
     pub end: u64,
     /// Whether it was a retransmission.
     pub repeated: bool,
+    /// RTT of the delivered segment that was looked at last, which need not be the one above (RFC 8985 section 6.2 step 2).
     pub rtt: Nanos,
     pub reordering: bool,
     pub window_multiplier: u64,
@@ -53,22 +54,22 @@ impl Rack {
         } else if record.end() < highest {
             self.reordering = true;
         }
+        self.rtt = rtt;
         if (record.sent_at, record.end()) > (self.sent_at, self.end) {
             self.sent_at = record.sent_at;
             self.end = record.end();
             self.repeated = record.is(EVER_RETRANSMITTED);
-            self.rtt = rtt;
         }
     }
 
     /// Records that segments which were sent once were delivered in sequence. `newest` is the newest of them.
     #[inline]
     pub fn on_delivered_in_sequence(&mut self, now: Nanos, newest: &Record) {
+        self.rtt = now - newest.sent_at;
         if (newest.sent_at, newest.end()) > (self.sent_at, self.end) {
             self.sent_at = newest.sent_at;
             self.end = newest.end();
             self.repeated = false;
-            self.rtt = now - newest.sent_at;
         }
     }
 
@@ -119,5 +120,40 @@ impl Highest {
                 std::mem::swap(&mut seq, slot);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bloatlab_units::MILLISECOND;
+
+    use super::*;
+
+    /// A segment of ten bytes.
+    fn sent(seq: u64, at: u64) -> Record {
+        Record {
+            seq,
+            sent_at: at * MILLISECOND,
+            delivered: 0,
+            delivered_at: 0,
+            first_sent: 0,
+            length: 10,
+            flags: 0,
+        }
+    }
+
+    #[test]
+    fn a_segment_is_lost_by_the_rtt_of_what_was_looked_at_last() {
+        let (ms, now) = (MILLISECOND, 100 * MILLISECOND);
+        let (acked, lost, sacked) = (sent(0, 0), sent(10, 0), sent(20, 8));
+        let mut rack = Rack::default();
+        rack.on_delivered(now, &sacked, ms, 0);
+        let remaining = |rack: &Rack| rack.remaining(now, lost.sent_at, lost.end(), 5 * ms);
+        // The hole was sent 8 ms before what was delivered: 5 ms are over.
+        assert_eq!(remaining(&rack), Some(0));
+        // The same ACK also covers the segment before the hole, which was sent with it: 5 ms from now.
+        rack.on_delivered(now, &acked, ms, 0);
+        assert_eq!((rack.sent_at, rack.rtt), (8 * ms, 100 * ms));
+        assert_eq!(remaining(&rack), Some(5 * ms));
     }
 }

@@ -32,7 +32,11 @@ LEDBAT: Mapping[str, Any] = {
     "kind": "ledbat", "target": "25ms", "startup": False, "min_window": 1, "current_filter": 1,
 }  # fmt: skip
 """As in ns-2, before RFC 6817: no slow start, windows down to one segment, no filter for delays."""
-OWN_CCPS: Mapping[str, Mapping[str, Any]] = {"ledbat": LEDBAT, "lp": {"kind": "lp", "variant": "ns2"}}
+OWN_CCPS: Mapping[str, Mapping[str, Any]] = {
+    "ledbat": LEDBAT,
+    "lp": {"kind": "lp", "variant": "ns2"},
+    RENO: {"kind": RENO, "whole_segments": False},
+}
 """Congestion controls for names without parameters."""
 BOTTLENECK_MS = 20
 ACCESS_MS: Mapping[str, tuple[int, ...]] = {FIX: (6, 6, 6, 6, 6), FAIR: (2, 4, 6, 8, 10)}
@@ -102,7 +106,7 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
         )
     low = OWN_CCPS.get(ccp, ccp) if isinstance(ccp, str) else ccp
     common = {"start_jitter": params["start_jitter"], "tcp": CONNECTION}
-    tcp = {"cca": RENO, **common}
+    tcp = {"cca": OWN_CCPS[RENO], **common}
     lower = {"cca": low, "start": params["ccp_start"], **common}
     classes = ((TCP, tcp, range(params["wld"])), (CCP, lower, range(params["wld"], FLOWS)))
     if params["delays"] == FIX:

@@ -164,7 +164,7 @@ CLAIMS: tuple[Claim, ...] = (
             f"{source}: yields to flows that queue more", "stated", bound="at most",
             note="we chose the bound: a tenth of an even share" + (f"; {late}" if late and role == "second" else ""),
         )
-        for cca, source, late in (("ledbat", f"{RFC} section 1.2, goal 3", STANDING), ("ledbat++", PP, ""))
+        for cca, source, late in (("ledbat", f"{RFC} section 1.2, goal 3", STANDING), ("ledbat++", f"{PP}, abstract", ""))
         for other in ("cubic", "newreno")
         for pair, role in (((cca, other), "first"), ((other, cca), "second"))
     ),
@@ -179,7 +179,7 @@ CLAIMS: tuple[Claim, ...] = (
     ),
     Claim(
         "ledbat++, then ledbat++: share of the latecomer", 0.5, share(_joined("ledbat++", "ledbat++"), "second"), "",
-        f"{PP}; An experimental evaluation of LEDBAT++, Computer Networks 212, 2022: no latecomer advantage",
+        f"{PP}, abstract; An experimental evaluation of LEDBAT++, Computer Networks 212, 2022: no latecomer advantage",
         "stated", relative=0.1,
     ),
     Claim(
