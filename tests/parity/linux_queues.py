@@ -63,9 +63,8 @@ EXPLANATIONS = {
         ALL - {"jain"},
         "Windows are one to six segments, so every timeout and every delayed ACK counts. fq_codel with ECN at 10 Mbit/s, "
         "80 ms and 16 flows differs by chance in the two seeds: ten of ours use 0.902 of the link (standard deviation 0.020), "
-        "twelve of Linux 0.901 (0.013). Not explained, with 16 flows and ten seeds: pfifo with 1000 packets at 10 Mbit/s and "
-        "80 ms drops 309 packets here (36) and 376 in Linux (48), and fq at 50 Mbit/s and 20 ms has a sojourn time of "
-        "286 ms here (15) and 320 ms in Linux (10).",
+        "twelve of Linux 0.901 (0.013). With ten seeds, pfifo with 1000 packets at 10 Mbit/s, 80 ms and 16 flows drops 357 "
+        "packets here (45) and 376 in Linux (48).",
     ),
     "c": Explanation(
         lambda r: uses(r, "pfifo", "bfifo", "hhf", "fq", "drr", "sfq"),

@@ -106,7 +106,7 @@ NORMAL = 1.96
 OUTLIERS = {
     20: "; a lost SYN costs a second, and a single one among the 26 fetches of the source would have made its deviation "
     "larger than it is; real Linux loses 16 in 241 and has a mean of 0.311 s and a deviation of 0.232 s",
-    100: "; pages from 5 s on, after the long flow's slow start, have a mean of 0.804 s and a deviation of 0.126 s here, and "
+    100: "; pages from 5 s on, after the long flow's slow start, have a mean of 0.806 s and a deviation of 0.127 s here, and "
     "0.809 and 0.127 s on real Linux, which loses no SYN of 199",
 }
 """What rules a mean of fetches besides the queue, and what the same set-up gives on real Linux, by size."""
