@@ -247,6 +247,7 @@ mod tests {
             gso_max_segs: 2,
             min_rto: Duration(50_000_000),
             frto: false,
+            cached_ssthresh: true,
             sack_compression: Duration(500_000),
             ..TcpConfig::default()
         };
@@ -260,6 +261,8 @@ mod tests {
                 "sysctl -w net.ipv4.tcp_limit_output_bytes=4194304",
                 "sysctl -w net.ipv4.tcp_wmem='4096 1000000 1000000'",
                 "sysctl -w net.ipv4.tcp_rmem='4096 2408 2408'",
+                "sysctl -w net.ipv4.tcp_no_metrics_save=0",
+                "sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0",
                 "sysctl -w net.ipv4.tcp_comp_sack_delay_ns=500000",
                 "ethtool -K eth0 tso on gso on gro off",
                 "ip link set dev eth0 mtu 1052",
