@@ -75,7 +75,8 @@ NS2_CONGESTION_CONTROLS = Reference(
     title="ns-2: Linux's reno",
     intro="""Made with ns-2 2.35 for this page (see `tests/parity/ns2_congestion_controls.py`): DropTail, RTT 40 ms, packets of
 1500 bytes, no delayed ACK, initial window 2, measured from 10 s to 60 s. Ours is `reno`. Both sides: the mean over five
-start times.""",
+start times. This version of Linux waits for one more ACK than its window has segments before the window grows. Windows with
+half segments (`whole_segments = false`) grow nearly as slowly.""",
     metrics=METRICS,
     explanations={},
     labels={"Mbit/s": lambda r: r["cap_mbps"], "flows": lambda r: r["flows"], "buffer": lambda r: r["buf_pkts"]},

@@ -17,6 +17,8 @@ from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, mea
 
 REFERENCE = Path(__file__).with_name("ns2_queues.csv")
 WARMUP = "10s"
+RENO = {"kind": "reno", "whole_segments": False}
+"""ns-2's windows are real numbers."""
 
 METRICS = [
     Metric("utilization", "utilization", 0.02, 0.0, "bytes sent over the capacity"),
@@ -130,7 +132,7 @@ def scenario(row: Row) -> dict[str, Any]:
         "duration": f"{row['dur_s']}s",
         "warmup": WARMUP,
         "dumbbell": {"rate": f"{row['cap_mbps']}Mbit/s", "rtt": f"{row['rtt_ms']}ms", "queue": queue(row)},
-        "flows": [{"cca": "reno", "start": f"{start}s", "tcp": tcp} for start in row["starts_s"].split()],
+        "flows": [{"cca": RENO, "start": f"{start}s", "tcp": tcp} for start in row["starts_s"].split()],
     }
 
 

@@ -159,10 +159,11 @@ def test_other_queues_hold_buf_unless_they_say_otherwise() -> None:
 @real
 def test_ten_flows_of_two_classes() -> None:
     first, second = scenario(wld=3)["flows"]
-    assert (first["name"], first["count"], first["cca"]) == ("tcp", 3, "reno")
+    assert (first["name"], first["count"], first["cca"]) == ("tcp", 3, setup.OWN_CCPS["reno"])
     assert (second["name"], second["count"], second["cca"]) == ("ccp", 7, setup.LEDBAT)
     assert [one["name"] for one in scenario(wld=10)["flows"]] == ["tcp"]
     assert scenario(ccp={"kind": "ledbat"})["flows"][1]["cca"] == {"kind": "ledbat"}
+    assert scenario(ccp={"kind": "reno"})["flows"][1]["cca"] == setup.OWN_CCPS["reno"]
     assert scenario(ccp="TCP-NICE")["flows"][1]["cca"] == "nice"
     fair = scenario(wld=5, delays="fair")["flows"]
     assert [one["rtt"] for one in fair] == ["44ms", "48ms", "52ms", "56ms", "60ms"] * 2

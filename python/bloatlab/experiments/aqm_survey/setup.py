@@ -105,6 +105,9 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
             f"ccp_start: {params['ccp_start']} is not before the end of the run (time: {params['time']})"
         )
     low = OWN_CCPS.get(ccp, ccp) if isinstance(ccp, str) else ccp
+    if ccp == {"kind": RENO}:
+        # As its name, so that all flows are alike.
+        low = OWN_CCPS[RENO]
     common = {"start_jitter": params["start_jitter"], "tcp": CONNECTION}
     tcp = {"cca": OWN_CCPS[RENO], **common}
     lower = {"cca": low, "start": params["ccp_start"], **common}
