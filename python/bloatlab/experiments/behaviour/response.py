@@ -35,6 +35,10 @@ RECOVERY = (
     "the window does not grow during a recovery, which takes a round trip; the formula leaves this out. With even losses, "
     "these are 10.5 % of the time at p = 0.01, 3.6 % at 0.001 and 1.2 % at 0.0001"
 )
+TIMEOUTS = (
+    "with RACK and tail-loss probes, the timeouts of the model hardly ever occur: at p = 0.03 there are 5 in 20 flows, and 378 "
+    "with duplicate ACKs and no PRR, where the rate is 5.99"
+)
 CYCLES, FIRST = 30, 10
 """Number of losses of a run with even losses, and of those before the warm-up ends."""
 CUBIC_CYCLES, CUBIC_FIRST = 150, 110
@@ -131,7 +135,7 @@ CLAIMS: tuple[Claim, ...] = (
             f"reno, random losses {loss:g}: sending rate", round(padhye(loss, RENO_RTT, RENO_RTT + MIN_RTO), 2),
             _rate(_reno(loss), "mean_sending_rate_l4", RENO_RTT), "segments/RTT",
             f"{PADHYE}, timeout of RTT + {MIN_RTO:g} s", "derived", relative=WITHIN,
-            note="with SACK, the timeouts of the model hardly ever occur" if loss >= 1e-2 else "",
+            note=TIMEOUTS if loss >= 1e-2 else "",
         )
         for loss in RENO_LOSSES
     ),
