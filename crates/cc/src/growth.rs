@@ -37,6 +37,10 @@ impl Growth {
             self.paid = 0;
         }
         self.paid += acked;
+        if self.paid < price {
+            // Nearly every ACK ends here, without a division.
+            return saved * mss;
+        }
         let bought = self.paid / price;
         self.paid -= bought * price;
         (saved + bought) * mss
