@@ -42,7 +42,7 @@ about 110 segments here and 140 in Linux, so Linux drops more.
 **sfb** starts with what slow start did to its probability (letter e of the [queues](parity.md)).
 
 The rest have several modes (with ECN, one lost SYN makes most drops of a run: letter f of the [queues](parity.md)), and most
-have p between 0.01 and 0.05. Of so many comparisons outside their aim, some have such a p by chance alone."""
+have p between 0.01 and 0.05. About seventy comparisons are outside their aim. Among so many, a few have such a p by chance."""
 
 
 @cache

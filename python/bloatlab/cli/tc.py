@@ -50,7 +50,7 @@ def commands(
     target = Target.named(str(name), NO_PLUGINS, find("sim"))
     source = target.source
     if target.experiment is not None:
-        # As on Linux, because the set-up has shapers of its own.
+        # Links on Linux have shapers already, so an experiment leaves its own out there.
         source = ExperimentSource(target.experiment.for_engine("linux"))
     given = {key: named(key, value, text) for key, text in assignments(set_, "--set").items()}
     scenario = plan_points(source, [{}], given, dry=True)[0].scenario
