@@ -303,6 +303,26 @@ def test_a_queue_inside_a_shaper_is_the_bottleneck():
 
 
 @needs_kernel
+def test_a_filter_gives_each_flow_a_class_of_drr():
+    queue = {"kind": "drr", "buckets": 64, "flow_limit": "50p", "limit": "3200p"}
+    document = {
+        "name": "classes",
+        "duration": "6s",
+        "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "queue": queue},
+        "flows": [
+            {"name": "bulk", "cca": "cubic"},
+            {"name": "ping", "traffic": {"kind": "ping", "interval": "100ms"}},
+        ],
+    }
+    result = bl.run(document, seed=1, engine="linux-virtual")
+    link = result.link_metrics["bottleneck"]
+    # 50 packets of 1514 B fill the class of the bulk flow; a ping waits for one of them at most.
+    assert 50 < link["max_sojourn"] <= 50 * 1514 * 8 / 10e6 * 1e3 + 1.3
+    assert link["drops"] > 0
+    assert result.probe_metrics["ping"]["max_rtt"] < 20 + 3
+
+
+@needs_kernel
 def test_a_cancelled_run_leaves_no_process():
     engine = LinuxVirtual()
     control = engine.control()

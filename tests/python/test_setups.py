@@ -38,7 +38,7 @@ def test_a_shaper_holds_the_queue_and_the_delay_has_its_own_devices() -> None:
         "# r0, device towards r1: bottleneck, 20Mbit/s, fq_codel",
         "tc qdisc replace dev wan root handle 1: htb default 1",
         "tc class replace dev wan parent 1: classid 1:1 htb rate 20mbit",
-        "tc qdisc replace dev wan parent 1:1 handle 11: fq_codel target 10ms",
+        "tc qdisc replace dev wan parent 1:1 fq_codel target 10ms",
         "# r1, device towards b1: the way to b1, bulk, ping",
         "tc qdisc replace dev r1-b1 root netem limit 1782 delay 20ms",
         "# r0, device towards a1: the way to a1, bulk, ping",

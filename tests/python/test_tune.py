@@ -224,7 +224,7 @@ def test_the_commands_shape_where_the_rate_is_known() -> None:
     assert tc_of(codel, HOME).split("; ") == [
         "tc qdisc replace dev eth0 root handle 1: htb default 1",
         "tc class replace dev eth0 parent 1: classid 1:1 htb rate 50mbit",
-        "tc qdisc replace dev eth0 parent 1:1 handle 11: fq_codel target 5200us interval 83ms",
+        "tc qdisc replace dev eth0 parent 1:1 fq_codel target 5200us interval 83ms",
     ]
     assert tc_of(codel, CELL) == "tc qdisc replace dev eth0 root fq_codel target 5200us interval 83ms"
     cake = drawn("cake", HOME, 1.0)
@@ -329,7 +329,7 @@ def test_what_a_search_finds(file: str, capsys: pytest.CaptureFixture[str], tmp_
             assert of["tc"].startswith("no tc command")
         else:
             assert "htb rate 10mbit; " in of["tc"]
-            assert f"handle 11: {'pfifo' if kind == 'fifo' else kind}" in of["tc"]
+            assert f"parent 1:1 {'pfifo' if kind == 'fifo' else kind}" in of["tc"]
     lab_file.write_bytes(single.MARK)
     assert command(call) == 0
     out = capsys.readouterr().out

@@ -8,7 +8,9 @@ use crate::classifier::{Classes, Classifier};
 use crate::list::{Linked, List};
 use crate::ring::Capacity;
 use crate::slab::{Chain, NONE, Slab};
-use crate::{Band, Context, DropReason, Factory, Packet, Qdisc, Sink, Slot};
+use crate::{
+    Band, Context, DropReason, Factory, Form, Packet, PerFlow, Qdisc, Sink, Slot, Tc, Word,
+};
 
 /// Deficit Round Robin: one queue per flow, served in turn by bytes. On overflow, the longest queue loses packets.
 ///
@@ -17,8 +19,9 @@ use crate::{Band, Context, DropReason, Factory, Packet, Qdisc, Sink, Slot};
 /// alone, without an AQM algorithm that keeps queues short. Flows with the same hash share a queue, and the delay of a greedy flow is that of a full
 /// buffer.
 ///
-/// As in ns-2: `limit` 25000B, `buckets` 10, `quantum` 250B, `classifier` source. As Linux's `drr` with a FIFO in each class: `classifier` exact,
-/// `flow_limit` 100p and a `limit` that is never reached.
+/// As in ns-2: `limit` 25000B, `buckets` 10, `quantum` 250B, `classifier` source. Linux's `drr` has what its user sets up: here, a class with a FIFO
+/// for each of the `buckets`, and a filter that hashes the flow of each packet. It has no limit of all queues together, so it needs a `flow_limit`, such
+/// as 100p, and a `limit` of at least `buckets` times that.
 ///
 /// A buffer of segmentation offload is one packet, as in Linux: it leaves whole, even if the deficit
 /// becomes negative. Limits count its segments.
@@ -57,6 +60,15 @@ impl Default for Params {
 
 impl Factory for Params {
     const SOURCE: &'static str = "Shreedhar and Varghese, Efficient Fair Queuing using Deficit Round Robin, SIGCOMM 1995; limits as in ns-2 and Linux";
+    const TC: &'static [Tc] = &[Tc {
+        name: "drr",
+        words: &[
+            Word::same("quantum", Form::Size).of_class().always(),
+            Word::new("", "buckets", Form::PerFlow(&CLASSES)),
+        ],
+        required: &[],
+        presets: &[],
+    }];
 
     fn check(&self) -> Result<(), String> {
         Capacity::not_in_buffers(self.limit)?;
@@ -81,6 +93,20 @@ impl Factory for Params {
         })
     }
 }
+
+/// Linux's `drr` has what its user sets up. This is what `Classifier` hashes, in the words of tc-flow(8).
+const CLASSES: PerFlow = PerFlow {
+    number: "buckets",
+    keys: (
+        "classifier",
+        &[
+            ("flow", "src,dst,proto,proto-src,proto-dst"),
+            ("source", "src"),
+        ],
+    ),
+    each: "flow_limit",
+    all: "limit",
+};
 
 #[derive(Clone, Debug)]
 struct Queue {

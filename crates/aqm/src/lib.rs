@@ -36,7 +36,7 @@ pub use offload::BufferDecision;
 pub use registry::{Factory, PythonParams};
 pub use ring::{Bounded, Capacity, Ring};
 pub use slab::{Chain, FlowHash, Slab};
-pub use tc::{Form, Tc, Word};
+pub use tc::{Form, PerFlow, Tc, Word};
 
 // One line per algorithm: its variant and its module. The module's name is the kind.
 registry! {

@@ -3,10 +3,12 @@
 //! An algorithm declares its options. [`read`] and [`print`] both use the declaration, so that each can process the output of the other.
 
 mod command;
+mod per_flow;
 mod print;
 mod read;
 mod value;
 
+pub use per_flow::PerFlow;
 pub use print::print;
 pub use read::{complete, is_text, read};
 
@@ -100,6 +102,8 @@ pub enum Form {
     /// Not an option: the parameter is the list of the queues in the classes 1, 2, ... The first name is the parameter with their number. If all are
     /// equal, the second is the parameter with the queue of each (prio's bands).
     Leaves(&'static str, &'static str),
+    /// Not an option: there is a class with a FIFO for each hash of a flow.
+    PerFlow(&'static PerFlow),
 }
 
 impl Word {
@@ -145,7 +149,10 @@ impl Word {
 impl Form {
     /// Whether it is the place of inner queues instead of an option.
     pub const fn is_leaf(self) -> bool {
-        matches!(self, Self::Leaf | Self::LeafInstead(..) | Self::Leaves(..))
+        matches!(
+            self,
+            Self::Leaf | Self::LeafInstead(..) | Self::Leaves(..) | Self::PerFlow(_)
+        )
     }
 }
 

@@ -46,13 +46,16 @@ fn round_trip(queue: &QueueConfig) {
 }
 
 /// Normalizes a queue to what tc can express. If each band has its own queue, the common queue is unused and dropped; if all bands have the same
-/// queue, the common queue replaces them.
+/// queue, the common queue replaces them. The limit of all classes of `drr` together is that which their own limits imply.
 fn used(mut value: Value) -> Value {
     match &mut value {
         Value::Object(table) => {
             table
                 .values_mut()
                 .for_each(|inner| *inner = used(inner.take()));
+            if table.get("kind").is_some_and(|kind| kind == "drr") {
+                table.remove("limit");
+            }
             let queues = table.get("queues").and_then(Value::as_array).cloned();
             if let Some([first, others @ ..]) = queues.as_deref() {
                 if others.iter().all(|other| other == first) {

@@ -1,7 +1,7 @@
 //! Links of the kernel: HTB with a queue discipline on a veth device. What enters the device at one end leaves the pair at the other.
 
-use std::io;
-use std::process::Command;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
 
 use bloatlab_aqm::Ecn;
 use bloatlab_link::VaryingRate;
@@ -307,19 +307,28 @@ pub(crate) fn add_pair(netlink: &mut Netlink, name: &str, mtu: u32) -> io::Resul
     Ok(devices)
 }
 
-/// Sets a queue discipline up by these calls of `tc`.
-fn add_queue(commands: &[Vec<String>]) -> io::Result<()> {
-    for command in commands {
-        let done = Command::new("tc").args(command).output();
-        let done = doing(|| "starting tc".to_owned(), done)?;
-        if !done.status.success() {
-            let why = String::from_utf8_lossy(&done.stderr).into_owned();
-            return Err(io::Error::other(format!(
-                "tc {}: {}",
-                command.join(" "),
-                why.trim()
-            )));
-        }
+/// Sets a queue discipline up by these lines of `tc -batch`.
+fn add_queue(commands: &[String]) -> io::Result<()> {
+    let tc = Command::new("tc")
+        .args(["-batch", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut tc = doing(|| "starting tc".to_owned(), tc)?;
+    let mut lines = tc.stdin.take().expect("it is a pipe");
+    // If tc ends early, its message says why.
+    let _ = lines.write_all((commands.join("\n") + "\n").as_bytes());
+    drop(lines);
+    let done = tc.wait_with_output()?;
+    if done.status.success() {
+        return Ok(());
     }
-    Ok(())
+    let why = String::from_utf8_lossy(&done.stderr).into_owned();
+    // tc ends its message with `Command failed -:2`, the number of the line.
+    let failed = why.rsplit_once("failed -:");
+    let number = failed.and_then(|(_, number)| number.trim().parse::<usize>().ok());
+    let line = number.and_then(|number| commands.get(number.checked_sub(1)?));
+    let command = line.map_or("-batch", String::as_str);
+    Err(io::Error::other(format!("tc {command}: {}", why.trim())))
 }

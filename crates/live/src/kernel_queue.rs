@@ -40,32 +40,27 @@ impl KernelQueue {
         })
     }
 
-    /// The words of each queue discipline.
+    /// The words of each queue discipline, without repetition.
     pub fn all_words(&self) -> Vec<String> {
-        let inner = self.classes.iter().filter(|line| line[0] == "qdisc");
-        let inner = inner.filter_map(|line| {
-            line.iter()
-                .position(|word| word == "handle")
-                .map(|at| line[at + 2..].join(" "))
-        });
-        [self.words.clone()].into_iter().chain(inner).collect()
+        let mut all = vec![self.words.clone()];
+        for line in self.classes.iter().filter(|line| line[0] == "qdisc") {
+            // It starts with `qdisc add parent 10:1`, and a handle may follow.
+            let at = if line[4] == "handle" { 6 } else { 4 };
+            let words = line[at..].join(" ");
+            if !all.contains(&words) {
+                all.push(words);
+            }
+        }
+        all
     }
 
-    /// The calls of `tc` that put it below `parent` of a device: the arguments of each.
-    pub fn commands(&self, device: &str, parent: &str) -> Vec<Vec<String>> {
-        let start = [
-            "qdisc", "add", "dev", device, "parent", parent, "handle", HANDLE,
-        ];
-        let start = start.into_iter().chain(self.words.split_whitespace());
-        let root = start.map(str::to_owned).collect();
+    /// The lines of `tc -batch` that put it below `parent` of a device.
+    pub fn commands(&self, device: &str, parent: &str) -> Vec<String> {
+        let words = &self.words;
+        let root = format!("qdisc add dev {device} parent {parent} handle {HANDLE} {words}");
         let classes = self.classes.iter().map(|line| {
             let (what, rest) = line.split_at(2);
-            let device = ["dev", device].map(str::to_owned);
-            what.iter()
-                .cloned()
-                .chain(device)
-                .chain(rest.iter().cloned())
-                .collect()
+            format!("{} dev {device} {}", what.join(" "), rest.join(" "))
         });
         [root].into_iter().chain(classes).collect()
     }
@@ -92,21 +87,28 @@ mod tests {
     #[test]
     fn a_class_keeps_its_place_inside_another_queue() {
         let class = inside("tc class replace dev eth0 parent 1: classid 1:1 htb rate 10mbit");
-        let inner = inside("tc qdisc replace dev eth0 parent 1:1 handle 11: codel limit 50");
+        let inner = inside("tc qdisc replace dev eth0 parent 1:1 codel limit 50");
         let queue = KernelQueue {
             words: "htb default 1".into(),
             classes: vec![class, inner],
         };
         assert_eq!(queue.all_words(), ["htb default 1", "codel limit 50"]);
-        let commands = queue.commands("link0", "1:1").into_iter();
-        let commands: Vec<String> = commands.map(|words| words.join(" ")).collect();
         assert_eq!(
-            commands,
+            queue.commands("link0", "1:1"),
             [
                 "qdisc add dev link0 parent 1:1 handle 10: htb default 1",
                 "class add dev link0 parent 10: classid 10:1 htb rate 10mbit",
-                "qdisc add dev link0 parent 10:1 handle 11: codel limit 50",
+                "qdisc add dev link0 parent 10:1 codel limit 50",
             ]
+        );
+    }
+
+    #[test]
+    fn a_filter_chooses_among_the_classes_of_the_new_handle() {
+        let filter = "tc filter replace dev eth0 parent 1: protocol all prio 1 handle 1 flow hash keys src divisor 2 baseclass 1:1";
+        assert_eq!(
+            inside(filter).join(" "),
+            "filter add parent 10: protocol all prio 1 handle 1 flow hash keys src divisor 2 baseclass 10:1"
         );
     }
 }

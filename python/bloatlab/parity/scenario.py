@@ -13,7 +13,6 @@ from bloatlab.experiments.base import Experiment
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import with_ecn
 
-"""Congestion controls whose settings in Linux differ from their sources."""
 TCP: Mapping[str, Any] = {
     "mss": 1448,
     "quick_acks": 16,

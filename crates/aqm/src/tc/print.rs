@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::per_flow::Classes;
 use super::value::{self, minor};
 use super::{Form, Kind, Tc, Word, constant};
 
@@ -30,6 +31,8 @@ struct Said<'a> {
     class: Vec<String>,
     /// The inner queues, by the number of their class.
     leaves: Vec<(u32, &'a Value)>,
+    /// The classes of a queue that has one per hash of flows.
+    per_flow: Option<Classes>,
 }
 
 struct Printer<'a> {
@@ -62,7 +65,7 @@ impl Printer<'_> {
             None => "root".to_owned(),
             Some((qdisc, class)) => format!("parent {qdisc:x}:{class:x}"),
         });
-        if place.is_some() || !said.leaves.is_empty() {
+        if said.tc.has_class() || !said.leaves.is_empty() {
             if handle > 0xffff {
                 return Err(format!("{name}: too many nested queues for tc"));
             }
@@ -74,9 +77,18 @@ impl Printer<'_> {
         if said.tc.has_class() {
             let words = said.class.join(" ");
             let name = said.tc.name;
-            lines.push(format!(
-                "tc class replace dev {device} parent {handle:x}: classid {handle:x}:1 {name} {words}"
-            ));
+            let number = said.per_flow.as_ref().map_or(1, |classes| classes.number);
+            lines.extend((1..=number).map(|class| {
+                format!(
+                    "tc class replace dev {device} parent {handle:x}: classid {handle:x}:{class:x} {name} {words}"
+                )
+            }));
+        }
+        if let Some(classes) = said.per_flow {
+            for class in 1..=classes.number {
+                self.queue(&classes.fifo, Some((handle, class)), lines)?;
+            }
+            lines.push(classes.filter(device, handle));
         }
         for (class, leaf) in said.leaves {
             let leaf = leaf.as_object().ok_or("a queue inside must be a table")?;
@@ -109,6 +121,7 @@ impl Printer<'_> {
             words: Vec::new(),
             class: Vec::new(),
             leaves: Vec::new(),
+            per_flow: None,
         };
         let default = |field: &str| {
             let preset = tc.presets.iter().find(|(name, _)| *name == field);
@@ -122,6 +135,11 @@ impl Printer<'_> {
         for word in tc.words {
             if word.form == Form::ClassNumber {
                 said.words.push(format!("{} 1", word.tc));
+                continue;
+            }
+            if let Form::PerFlow(fields) = word.form {
+                said.per_flow = Some(Classes::of(queue, fields, tc.name)?);
+                done.extend([fields.number, fields.keys.0, fields.each, fields.all]);
                 continue;
             }
             let Some(value) = queue

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::command::{Command, Place};
+use super::per_flow;
 use super::value::{self, minor};
 use super::{Form, Kind, Tc, Word, constant, find};
 use crate::registry::{DEEPEST, too_deep};
@@ -24,6 +25,8 @@ struct Node<'a> {
     inside: Option<(usize, u32)>,
     /// The inner queues that belong to a list, by class.
     listed: Vec<(u32, Map<String, Value>)>,
+    /// Its classes, if it has one per hash of flows.
+    per_flow: per_flow::Read,
     table: Map<String, Value>,
 }
 
@@ -34,6 +37,10 @@ pub fn read(text: &str, kinds: &[Kind]) -> Result<Map<String, Value>, String> {
     let lines = text.split(['\n', ';']).map(str::trim);
     for line in lines.filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
+        if let ["tc", "filter", rest @ ..] | ["filter", rest @ ..] = &words[..] {
+            filter(rest, &mut nodes)?;
+            continue;
+        }
         let command = Command::read(&words)?;
         if command.class {
             class(&command, &mut nodes)?;
@@ -50,6 +57,7 @@ pub fn read(text: &str, kinds: &[Kind]) -> Result<Map<String, Value>, String> {
             class: None,
             inside,
             listed: Vec::new(),
+            per_flow: per_flow::Read::default(),
             table,
         });
         if depth(&nodes) > DEEPEST {
@@ -94,6 +102,9 @@ fn fold(mut nodes: Vec<Node>) -> Result<Map<String, Value>, String> {
             return Err(format!("tc's `{name}` requires `{words}`"));
         }
         gather(&mut node)?;
+        if let Some(fields) = node.tc.per_flow() {
+            node.per_flow.finish(fields, name, &mut node.table)?;
+        }
         preset(node.tc, &mut node.table);
         let Some((parent, class)) = node.inside else {
             return Ok(node.table);
@@ -168,6 +179,12 @@ fn class(command: &Command, nodes: &mut [Node]) -> Result<(), String> {
             command.name
         ));
     };
+    if node.tc.per_flow().is_some() {
+        let mut options = Map::new();
+        set(node.tc, true, command.words, &mut options)?;
+        node.class = Some(1);
+        return node.per_flow.class(number, options, command.name);
+    }
     if let Some(other) = node.class {
         return Err(format!(
             "class {qdisc:x}:{number:x}: only one class is modelled, and {qdisc:x}:{other:x} exists already"
@@ -177,9 +194,28 @@ fn class(command: &Command, nodes: &mut [Node]) -> Result<(), String> {
     set(node.tc, true, command.words, &mut node.table)
 }
 
+/// Reads the words after `tc filter`, which belong to a queue with a class per hash of flows.
+fn filter(words: &[&str], nodes: &mut [Node]) -> Result<(), String> {
+    let parent = words.iter().position(|word| *word == "parent");
+    let parent = parent.and_then(|at| words.get(at + 1)).copied();
+    let handle = parent.and_then(|parent| minor(parent.strip_suffix(':')?));
+    let node = nodes
+        .iter_mut()
+        .find(|node| handle.is_some() && node.handle == handle);
+    let node = node
+        .ok_or("`tc filter` needs a parent such as `parent 1:`, which a line before it creates")?;
+    let name = node.tc.name;
+    let fields = node.tc.per_flow();
+    let fields = fields.ok_or_else(|| format!("a filter of tc's `{name}` is not modelled"))?;
+    node.per_flow.filter(words, fields, name)
+}
+
 /// Sets the parameter of the parent to the table of an inner queue.
 fn attach(parent: &mut Node, class: u32, table: Map<String, Value>) -> Result<(), String> {
     let name = parent.tc.name;
+    if parent.tc.per_flow().is_some() {
+        return parent.per_flow.queue(class, table, name);
+    }
     let mut leaves = parent.tc.leaves();
     let word = match parent.class {
         Some(own) => leaves.next().filter(|_| own == class),

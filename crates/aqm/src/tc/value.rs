@@ -120,7 +120,8 @@ pub(super) fn read(form: Form, text: &str) -> Result<Value, String> {
         | Form::ClassNumber
         | Form::Leaf
         | Form::LeafInstead(..)
-        | Form::Leaves(..) => return Err(format!("`{text}` is not a value")),
+        | Form::Leaves(..)
+        | Form::PerFlow(_) => return Err(format!("`{text}` is not a value")),
     })
 }
 

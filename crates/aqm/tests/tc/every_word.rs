@@ -3,7 +3,7 @@
 use bloatlab_aqm::{Form, QueueConfig, Tc, Word};
 
 use crate::linux::beside;
-use crate::read;
+use crate::{read, with_class};
 
 /// What is accepted because it is the default of tc, and so is not printed: tc-cake(8), tc-fq(8) and `sch_fq.c`.
 const DEFAULTS: &[&str] = &[
@@ -23,13 +23,10 @@ const VALUES: &[&str] = &[
 
 /// A queue with what tc requires and these options, as a text for [`read`].
 fn with(tc: &Tc, word: &Word, said: &str) -> String {
-    let (name, beside) = (tc.name, beside(tc, word));
+    let said = format!("{}{said}", beside(tc, word));
     match tc.words.iter().any(|word| word.of_class) {
-        true => format!(
-            "tc qdisc add dev lo root handle 1: {name} default 1\n\
-             tc class add dev lo parent 1: classid 1:1 {name} {beside}{said}"
-        ),
-        false => format!("{name} {beside}{said}"),
+        true => with_class(tc, "", &said),
+        false => format!("{} {said}", tc.name),
     }
 }
 

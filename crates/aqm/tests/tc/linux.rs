@@ -4,7 +4,7 @@ use std::process::Command;
 
 use bloatlab_aqm::{Form, QueueConfig, Tc, Word};
 
-use crate::{CONFIGURED, read};
+use crate::{CONFIGURED, read, with_class};
 
 /// Runs commands in their own network namespace. If that cannot be created, the test is skipped.
 fn in_namespace(script: &str) -> Result<String, String> {
@@ -253,16 +253,13 @@ fn tc_finds_the_same_values_illegal() {
             !wordless && word.form != Form::ClassNumber && !word.form.is_leaf()
         };
         for word in tc.words.iter().filter(takes_a_value) {
-            let (name, beside) = (tc.name, beside(tc, word));
+            let beside = beside(tc, word);
             texts.extend(values.map(|value| {
                 let said = format!("{beside}{} {value}", word.tc);
                 let text = if word.of_class {
-                    format!(
-                        "tc qdisc add dev lo root handle 1: {name} default 1\n\
-                         tc class add dev lo parent 1: classid 1:1 {name} {said}"
-                    )
+                    with_class(tc, "", &said)
                 } else {
-                    format!("tc qdisc add dev lo root {name} {said}")
+                    format!("tc qdisc add dev lo root {} {said}", tc.name)
                 };
                 (word, value, text)
             }));

@@ -2,9 +2,10 @@
 
 mod every_word;
 mod linux;
+mod per_flow;
 mod round_trip;
 
-use bloatlab_aqm::{QueueConfig, codel, fifo, fq_codel, head_drop, pie};
+use bloatlab_aqm::{QueueConfig, Tc, codel, fifo, fq_codel, head_drop, pie};
 use bloatlab_units::{Bytes, Duration, Limit, MILLISECOND};
 use serde_json::json;
 
@@ -25,6 +26,12 @@ pub const CONFIGURED: &[&str] = &[
     "cake bandwidth 20mbit diffserv4 dual-srchost ingress ack-filter rtt 30ms overhead 18 mpu 64 memlimit 4m",
     "choke limit 410 min 41 max 123 burst 69 probability 0.1 bandwidth 50mbit ecn",
     "codel limit 500 target 10ms interval 200ms ecn ce_threshold 1ms",
+    "tc qdisc add dev lo root handle 1: drr\n\
+     tc class add dev lo parent 1: classid 1:1 drr quantum 3000\n\
+     tc class add dev lo parent 1: classid 1:2 drr quantum 3000\n\
+     tc qdisc add dev lo parent 1:1 handle 11: pfifo limit 50\n\
+     tc qdisc add dev lo parent 1:2 handle 12: pfifo limit 50\n\
+     tc filter add dev lo parent 1: protocol all handle 1 flow hash keys src divisor 2 baseclass 1:1",
     "dualpi2 limit 5000 target 10ms step_thresh 2ms coupling_factor 3 classic_protection 20",
     "fq limit 5000 flow_limit 50 quantum 1514 maxrate 5mbit refill_delay 20ms",
     "fq_codel limit 500 flows 64 quantum 300 target 10ms noecn drop_batch 8",
@@ -44,6 +51,22 @@ pub const CONFIGURED: &[&str] = &[
     "tc qdisc add dev lo root handle 1: tbf rate 10mbit burst 20k limit 50k\n\
      tc qdisc add dev lo parent 1:1 pfifo limit 7",
 ];
+
+/// The commands for a qdisc with one class: its options, and those of its class.
+fn with_class(tc: &Tc, own: &str, of_class: &str) -> String {
+    let name = tc.name;
+    let own = if name == "htb" { "default 1" } else { own };
+    let filter = match name {
+        "drr" => {
+            "\ntc filter add dev lo parent 1: protocol all handle 1 flow hash keys src divisor 1 baseclass 1:1"
+        }
+        _ => "",
+    };
+    format!(
+        "tc qdisc add dev lo root handle 1: {name} {own}\n\
+         tc class add dev lo parent 1: classid 1:1 {name} {of_class}{filter}"
+    )
+}
 
 fn refusal(text: &str) -> String {
     match read(text) {
