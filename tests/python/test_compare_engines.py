@@ -11,7 +11,7 @@ import pytest
 
 import fluid_engine
 from bloatlab import cli, figures
-from bloatlab.figures import registry, source
+from bloatlab.figures import engines, registry, source
 from bloatlab.figures.charts import engine_series
 from bloatlab.lab import single
 from bloatlab.store import Keep, Store
@@ -135,7 +135,7 @@ def test_each_point_has_its_own_figure_and_opens_in_the_lab(capsys: pytest.Captu
     lab_file.write_bytes(single.MARK)
     make(capsys, "--sweep", "dumbbell.rtt=20ms,40ms")
     store = Store("r")
-    assert len(source.points_of_engines(store.runs())) == 2
+    assert len(engines.points_of_engines(store.runs())) == 2
     assert run(capsys, "compare", "r", "--by", "engine")[0] == 0
     page = Path("r/compare.html").read_text(encoding="utf-8")
     assert "<h3>an RTT of 20 ms</h3>" in page

@@ -22,7 +22,7 @@ from bloatlab.exchange.formats import FORMATS
 from bloatlab.exchange.measurement import Measurement
 from bloatlab.exchange.stored import measurement
 from bloatlab.experiments.phrases import with_unit
-from bloatlab.figures import source
+from bloatlab.figures import engines
 from bloatlab.judges.grade import grade
 from bloatlab.report import answers, make_report
 from bloatlab.store import Store
@@ -295,7 +295,7 @@ def test_a_measurement_stands_beside_its_simulation_on_one_page(simulated: Path)
     page = Path("r/compare.html").read_text()
     assert "sim and flent" in page
     assert "Engines over time" in page
-    tables = source.of_engines(Store("r"), Store("r").runs())
+    tables = engines.of_engines(Store("r"), Store("r").runs())
     rtts = tables["engine_series"].filter(quantity="rtt")
     assert set(rtts["engine"]) == {"sim", "flent"}
     assert set(rtts["entity"]) == {"ping"}

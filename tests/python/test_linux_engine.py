@@ -425,5 +425,6 @@ def test_claims_of_several_engines_are_told_apart(capsys: pytest.CaptureFixture[
         assert json.loads(run(capsys, *given, "--engine", "linux")[1])["claims"]
     page = Path(run(capsys, "report", "r")[1].strip()).read_text()
     (name, *_) = (claim["name"] for claim in json.loads(run(capsys, *given)[1])["claims"])
-    assert "Made by the engine linux (" in page
+    assert "Also made by the engine linux (" in page
+    assert "Engines side by side" in page
     assert page.count(f">{name} (sim)<") == page.count(f">{name} (linux)<") == 1

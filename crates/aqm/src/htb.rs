@@ -129,6 +129,10 @@ impl Factory for Params {
         self.queue.segments_in_buffer()
     }
 
+    fn delay(&self) -> Nanos {
+        self.queue.delay()
+    }
+
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
         context.rate = context.rate.min(self.rate);
         let ceil = self.ceil.unwrap_or(self.rate);

@@ -53,6 +53,10 @@ impl Factory for Params {
         self.capacity().segments()
     }
 
+    fn delay(&self) -> Nanos {
+        self.delay.0
+    }
+
     fn build<P: Packet>(&self, _context: Context) -> Box<dyn Qdisc<P>> {
         Box::new(Netem {
             fifo: Fifo::new(self.capacity()),

@@ -81,6 +81,10 @@ impl Factory for Params {
         inner::check("queue", &self.queue)
     }
 
+    fn delay(&self) -> Nanos {
+        self.queue.delay()
+    }
+
     fn build<P: Packet>(&self, context: Context) -> Box<dyn Qdisc<P>> {
         let mtu = self.mtu.unwrap_or(Bytes(u64::MAX));
         Box::new(Policer {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{Context, Packet, Qdisc, Tc, tc};
 use bloatlab_params::Names;
-use bloatlab_units::{Rate, suggestion};
+use bloatlab_units::{Nanos, Rate, suggestion};
 
 /// Builds a queue from the parameters of an algorithm. Every `Params` implements it.
 ///
@@ -36,6 +36,11 @@ pub trait Factory: Clone + Default + PartialEq + Serialize + DeserializeOwned + 
     /// The greatest rate at which a shaper lets packets leave; `None` for a queue that is no shaper.
     fn greatest_rate(&self) -> Option<Rate> {
         None
+    }
+
+    /// The least time that every packet spends in it, as if it were propagation.
+    fn delay(&self) -> Nanos {
+        0
     }
 
     /// Builds a queue with these parameters.
@@ -257,6 +262,14 @@ macro_rules! registry {
                 match self {
                     $(Self::$variant(params) => registry::Factory::greatest_rate(params),)+
                     Self::Python(_) => None,
+                }
+            }
+
+            /// The least time that every packet spends in it, as if it were propagation.
+            pub fn delay(&self) -> bloatlab_units::Nanos {
+                match self {
+                    $(Self::$variant(params) => registry::Factory::delay(params),)+
+                    Self::Python(_) => 0,
                 }
             }
 

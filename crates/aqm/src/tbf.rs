@@ -135,6 +135,10 @@ impl Factory for Params {
             .map_or(1, |queue| queue.segments_in_buffer())
     }
 
+    fn delay(&self) -> Nanos {
+        self.queue.as_ref().map_or(0, |queue| queue.delay())
+    }
+
     fn build<P: Packet>(&self, mut context: Context) -> Box<dyn Qdisc<P>> {
         context.rate = context.rate.min(self.rate);
         let peak = self.peakrate.map(|rate| TokenBucket::new(rate, self.mtu.0));

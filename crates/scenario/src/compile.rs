@@ -19,8 +19,8 @@ use self::parking_lot::ParkingLotPaths;
 use crate::check::{self, fail};
 use crate::inputs::Inputs;
 use crate::{
-    Direction, Flow, Limits, Plan, PlanBox, PlanBoxKind, PlanFlow, Scenario, ScenarioError,
-    VaryDelay, cost, timeline,
+    Direction, Flow, Limits, Plan, PlanBox, PlanBoxKind, PlanFlow, Scenario, ScenarioError, cost,
+    timeline,
 };
 
 impl Scenario {
@@ -159,10 +159,10 @@ impl<'a> Hosts<'a> {
 }
 
 impl PlanBox {
-    /// The propagation delay: the time in the box without queueing and transmission.
+    /// The propagation delay: the time in the box without queueing and transmission. The delay of a `netem` queue counts.
     pub fn propagation(&self) -> Nanos {
         match &self.kind {
-            PlanBoxKind::Link(link) => link.delay,
+            PlanBoxKind::Link(link) => link.delay.saturating_add(link.queue.delay()),
             PlanBoxKind::Delay { delay, .. } => *delay,
             PlanBoxKind::Impairment(_) => 0,
         }
@@ -171,13 +171,19 @@ impl PlanBox {
     /// The smallest and the largest propagation delay. Jitter adds its largest draw to the largest delay. It does not lower the smallest delay, because
     /// it does not change the mean.
     pub fn propagation_bounds(&self) -> (Nanos, Nanos) {
-        let vary = match &self.kind {
-            PlanBoxKind::Link(link) => link.vary_delay.as_ref(),
-            PlanBoxKind::Delay { vary, .. } => vary.as_ref(),
-            PlanBoxKind::Impairment(_) => None,
+        let (vary, in_queue) = match &self.kind {
+            PlanBoxKind::Link(link) => (link.vary_delay.as_ref(), link.queue.delay()),
+            PlanBoxKind::Delay { vary, .. } => (vary.as_ref(), 0),
+            PlanBoxKind::Impairment(_) => (None, 0),
         };
         let constant = self.propagation();
-        let (least, most) = vary.map_or((constant, constant), VaryDelay::bounds);
+        let (least, most) = vary.map_or((constant, constant), |vary| {
+            let (least, most) = vary.bounds();
+            (
+                least.saturating_add(in_queue),
+                most.saturating_add(in_queue),
+            )
+        });
         match &self.kind {
             PlanBoxKind::Delay {
                 jitter: Some(jitter),

@@ -37,6 +37,22 @@ fn propagation_is_shared_between_the_ways_as_said() {
 }
 
 #[test]
+fn the_delay_of_a_queue_is_propagation() {
+    let netem = json!({ "kind": "netem", "delay": "7ms" });
+    let htb = json!({ "kind": "htb", "rate": "1Mbit/s", "queue": netem });
+    let tbf = json!({ "kind": "tbf", "rate": "1Mbit/s", "queue": netem });
+    for (queue, rtt) in [(json!("fifo"), 10), (netem, 17), (htb, 17), (tbf, 17)] {
+        let dumbbell = json!({ "rate": "10Mbit/s", "rtt": "10ms", "queue": queue });
+        let plan = plan(json!({ "duration": "1s", "dumbbell": dumbbell, "flows": [{}] }));
+        assert_eq!(plan.flows[0].base_rtt, rtt * MILLISECOND);
+        let bottleneck = &plan.boxes[plan.flows[0].forward[0]];
+        let added = (rtt - 10) * MILLISECOND;
+        let own = 5 * MILLISECOND + added;
+        assert_eq!(bottleneck.propagation_bounds(), (own, own));
+    }
+}
+
+#[test]
 fn impairments_are_boxes_in_order_and_jitter_has_the_propagation() {
     let impair = serde_json::json!({
         "gilbert_elliott": { "p": 0.1 }, "corrupt": 0.1, "duplicate": 0.1, "jitter": { "size": "1ms" }

@@ -147,8 +147,9 @@ def findings_of_store(store: Store, experiment: Experiment | None) -> list[Findi
 
 
 def answers_of_store(store: Store, experiment: Experiment | None) -> list[Finding]:
-    """Answers the questions of an experiment's source from the runs of a store."""
+    """Answers the questions of an experiment's source from the runs of a store, those of its main engine."""
     if experiment is None or type(experiment).answers is Experiment.answers:
         return []
-    done = store.runs().filter(experiment=experiment.name, status="done")["run_id"].to_list()
+    main = store.main_engine(experiment.name)
+    done = store.runs().filter(experiment=experiment.name, status="done", engine=main)["run_id"].to_list()
     return experiment.answers(store.results([run_id for run_id in done if store.has_tables(run_id)]))

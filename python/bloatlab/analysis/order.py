@@ -112,6 +112,13 @@ def runs_of(store: Store, experiment: str) -> dict[str, dict[str, Any]]:
     return {runs[place]: found[runs[place]] for place in places}
 
 
+def runs_of_main_engine(store: Store, experiment: str) -> dict[str, dict[str, Any]]:
+    """As `runs_of`, only the runs of the store's main engine."""
+    main = store.main_engine(experiment)
+    # `engine` is one of the parameters where engines differ.
+    return {run: given for run, given in runs_of(store, experiment).items() if given.get("engine", main) == main}
+
+
 def of_commands(commands: Sequence[tuple[str, str]], experiments: Iterable[str]) -> Lists:
     """The lists of commands, and then those of experiments.
 

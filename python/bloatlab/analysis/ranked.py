@@ -48,10 +48,13 @@ def _overall(
 
 
 def of_store(store: Store, experiment: Experiment | None, weights: Weights = EQUAL) -> Ranked | None:
-    """Ranking of all finished runs of the experiment in a store; `None` as for `of_plan`."""
+    """Ranking of the finished runs of the experiment in a store; `None` as for `of_plan`.
+
+    Where several engines made runs, those of the store's main engine count.
+    """
     if experiment is None or not experiment.criteria:
         return None
-    parameters = order.runs_of(store, experiment.name)
+    parameters = order.runs_of_main_engine(store, experiment.name)
     return _ranked(experiment, parameters, store.run_metrics(list(parameters)), weights)
 
 

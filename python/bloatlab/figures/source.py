@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,10 @@ import polars as pl
 from bloatlab import language
 from bloatlab.analysis import order
 from bloatlab.analysis.ranked import Ranked, of_store, overall_of_store
-from bloatlab.engines import DEFAULT
 from bloatlab.experiments import CATALOGUE, suite_of
 from bloatlab.experiments.ranking import at_points, by_point
-from bloatlab.figures import network, sweep
+from bloatlab.figures import engines, sweep
 from bloatlab.judges import bottleneck
-from bloatlab.store import Keep
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
@@ -113,7 +111,7 @@ def bottlenecks(runs: pl.DataFrame, scenarios: Mapping[int, str], metrics: pl.Da
 def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     """Tables over all runs, for figures that compare runs; with the ranking if one experiment made all runs."""
     tables = stored(store)
-    tables |= of_engines(store, tables["runs"])
+    tables |= engines.of_engines(store, engines.by_set_up(store, tables["runs"]))
     experiments = tables["runs"]["experiment"].unique().to_list()
     suite = suite_of(experiments)
     if suite is not None:
@@ -123,106 +121,6 @@ def of_runs(store: Store) -> dict[str, pl.DataFrame]:
     experiment = CATALOGUE.get(experiments[0])
     tables |= of_measures(experiment, tables) | {"claims": store.claims()}
     return tables | of_ranking(of_store(store, experiment)) | of_series(store, experiment, tables["runs"])
-
-
-ENGINE_SERIES = "engine_series"
-SERIES_COLUMNS = {
-    "engine": pl.String,
-    "run_id": pl.String,
-    "quantity": pl.String,
-    "entity": pl.String,
-    "time_s": pl.Float64,
-    "value": pl.Float64,
-}
-ENGINE_RUNS = 5
-"""Largest number of runs of an engine that are drawn."""
-_QUANTITIES = {"throughput": "throughput_mbps", "cwnd": "cwnd", "srtt": "srtt_ms"}
-
-
-def points_of_engines(runs: pl.DataFrame) -> list[int]:
-    """The points of a store that several engines ran, and whose series are kept, in the order of their first runs.
-
-    Args:
-        runs: Rows of `runs` of a store.
-    """
-    there = _with_series(runs)
-    several = there.filter(pl.col("engine").n_unique().over("point") > 1)
-    return several["point"].unique(maintain_order=True).to_list()
-
-
-def of_engines(store: Store, runs: pl.DataFrame, point: int | None = None) -> dict[str, pl.DataFrame]:
-    """`engine_series`: time series of a point that several engines ran; nothing if there is none.
-
-    `engine`, `run_id`, `quantity` (`queue_delay`, `throughput`, `cwnd`, `srtt`, `rtt`), `entity` (the link with the longest
-    queue, a flow, or for `rtt` a probe), `time_s`, `value`. The simulator comes first. At most `ENGINE_RUNS` runs of each
-    engine are taken.
-
-    Args:
-        store: The results.
-        runs: Rows of its `runs`.
-        point: The point; absent: the first that several engines ran.
-    """
-    points = points_of_engines(runs) if point is None else [point]
-    if not points:
-        return {}
-    there = _with_series(runs).filter(point=points[0])
-    engines = sorted(there["engine"].unique(maintain_order=True).to_list(), key=lambda name: name != DEFAULT)
-    order = there.sort(pl.col("engine").replace_strict(engines, range(len(engines))), maintain_order=True)
-    taken = order.group_by("engine", maintain_order=True).head(ENGINE_RUNS).select("engine", "run_id")
-    return {ENGINE_SERIES: _series(store, taken)}
-
-
-def of_stores(sides: Sequence[tuple[str, Store, Sequence[str]]]) -> dict[str, pl.DataFrame]:
-    """As `of_engines`, for runs that belong together in one store or in several: a name in the place of each engine.
-
-    Args:
-        sides: The name, the store, and the runs whose series are kept. At most `ENGINE_RUNS` of them are taken.
-    """
-    taken = [
-        (store, pl.DataFrame({"engine": [name] * len(runs[:ENGINE_RUNS]), "run_id": list(runs[:ENGINE_RUNS])}))
-        for name, store, runs in sides
-        if runs
-    ]
-    return {ENGINE_SERIES: pl.concat([_series(store, of) for store, of in taken])} if taken else {}
-
-
-def _series(store: Store, taken: pl.DataFrame) -> pl.DataFrame:
-    """The series of these runs.
-
-    Args:
-        store: Their store.
-        taken: `engine`, `run_id`.
-    """
-    ids = taken["run_id"].to_list()
-    flows, links, probes = (store.table(name, ids) for name in ("flow_series", "link_series", "probe_series"))
-    parts = []
-    # Runs without a probe, and measurements without a queue, have no such table.
-    if not links.is_empty():
-        (link,) = network.queueing_links({"link_series": links}, 1) or [""]
-        parts.append(
-            _quantity(links.filter(pl.col("link").cast(pl.String) == link), "queue_delay", "link", "sojourn_ms")
-        )
-    if not flows.is_empty():
-        parts += [_quantity(flows, quantity, "flow", column) for quantity, column in _QUANTITIES.items()]
-    if not probes.is_empty():
-        parts.append(_quantity(probes, "rtt", "probe", "rtt_ms"))
-    if not parts:
-        return pl.DataFrame(schema=SERIES_COLUMNS)
-    return taken.join(pl.concat(parts), on="run_id", how="inner", maintain_order="left_right")
-
-
-def _with_series(runs: pl.DataFrame) -> pl.DataFrame:
-    return runs.filter((pl.col("status") == "done") & (pl.col("kept") >= Keep.TABLES))
-
-
-def _quantity(series: pl.DataFrame, quantity: str, entity: str, column: str) -> pl.DataFrame:
-    return series.select(
-        "run_id",
-        pl.lit(quantity).alias("quantity"),
-        pl.col(entity).cast(pl.String).alias("entity"),
-        "time_s",
-        pl.col(column).cast(pl.Float64).alias("value"),
-    ).drop_nulls("value")
 
 
 def of_measures(experiment: Experiment | None, tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -45,7 +45,7 @@ def of_store(store: Store, experiment: str, runs: Collection[str] | None = None)
     Args:
         store: The results.
         experiment: Name of an experiment, of a suite whose members have runs, or of a user's scenario.
-        runs: Identities of the runs that count; absent: all finished runs.
+        runs: Identities of the runs that count; absent: all finished runs of the store's main engine.
     """
     known = CATALOGUE.get(experiment)
     read = read_runs(store, experiment, runs)
@@ -80,7 +80,8 @@ def read_runs(store: Store, experiment: str, runs: Collection[str] | None = None
     derived = [parameter.name for parameter in known.parameters if parameter.default is None] if known else []
     found: list[Run] = []
     for name in [member.name for member in members] or [experiment]:
-        parameters = {run: given for run, given in order.runs_of(store, name).items() if runs is None or run in runs}
+        parameters = order.runs_of_main_engine(store, name) if runs is None else order.runs_of(store, name)
+        parameters = {run: given for run, given in parameters.items() if runs is None or run in runs}
         metrics = store.run_metrics(list(parameters))
         own = {"experiment": name} if members else {}
         found += [Run({**own, **given}, metrics[run]) for run, given in parameters.items()]

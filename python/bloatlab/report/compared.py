@@ -17,7 +17,7 @@ from bloatlab.metrics import for_people
 from bloatlab.report import text
 from bloatlab.report.current import COMPARED
 from bloatlab.report.drawing import Drawings
-from bloatlab.report.experiment_view import draw_figure
+from bloatlab.report.figures import draw_figure
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, PlainTable
 from bloatlab.report.opening import openings
@@ -50,17 +50,17 @@ def make_compared_page(store: Store, found: Comparison, command: str, *, everyth
     Raises:
         StoreError: The page cannot be written.
     """
-    from bloatlab.figures import find, source
+    from bloatlab.figures import engines, find
 
     drawings = Drawings()
-    runs = store.runs().filter(pl.col("engine").is_in([found.a, found.b]))
-    points = source.points_of_engines(runs)
+    runs = engines.by_set_up(store, store.runs().filter(pl.col("engine").is_in([found.a, found.b])))
+    points = engines.points_of_engines(runs)
     figure = find("engine_series")
     firsts = {point: _first_run(runs, point) for point in points[:MOST_POINTS]}
     lab = openings(store, list(firsts.values()))
     drawn = []
     for place, (point, run_id) in enumerate(firsts.items()):
-        tables = source.of_engines(store, runs, point)
+        tables = engines.of_engines(store, runs, point)
         if figure.applicable(tables):
             picture = draw_figure(drawings, figure, tables, f"p{place}-")
             drawn.append((_label(store, point, points), picture, lab.links.get(run_id, "")))
@@ -85,7 +85,7 @@ def make_page_of_sides(a: Side, b: Side, found: Comparison, command: str, *, eve
     Raises:
         StoreError: The page cannot be written.
     """
-    from bloatlab.figures import find, source
+    from bloatlab.figures import engines, find
 
     drawings = Drawings()
     figure = find("engine_series")
@@ -95,7 +95,7 @@ def make_page_of_sides(a: Side, b: Side, found: Comparison, command: str, *, eve
     drawn = []
     for place, (point, partner) in enumerate(list(pairs.items())[:MOST_POINTS]):
         sides = zip(names, (a, b), (point, partner), strict=True)
-        tables = source.of_stores([(name, of.store, _with_series(of, at)) for name, of, at in sides])
+        tables = engines.of_stores([(name, of.store, _with_series(of, at)) for name, of, at in sides])
         if tables and figure.applicable(tables):
             picture = replace(draw_figure(drawings, figure, tables, f"p{place}-"), title=TITLE, caption=CAPTION)
             given = {name: json.loads(a.parameters[point][name]) for name in within if name not in apart}

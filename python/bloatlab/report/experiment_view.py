@@ -24,6 +24,8 @@ from bloatlab.report import (
 )
 from bloatlab.report.commands import repeating
 from bloatlab.report.drawing import Drawings
+from bloatlab.report.engines import over_time, side_by_side
+from bloatlab.report.figures import figures_of
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.opening import Openings, openings, with_column
 from bloatlab.store import Store
@@ -31,13 +33,10 @@ from bloatlab.store.layout import FILES
 
 if TYPE_CHECKING:
     from bloatlab.experiments import Experiment
-    from bloatlab.figures.figure import Figure
     from bloatlab.figures.sweep import Sweep
 
 # Of a sweep these are shown for the runs picked, of a single run all.
 OF_PICKED = ("time_series", "probe_rtt", "operating_point", "in_flight", "downlink", "queue", "flow_sojourn")
-ENGINES = "engine_series"
-"""The figure that every experiment has if several engines ran it."""
 ONE_POINT = "delay_throughput"
 """Of a single run this figure is one point, which the verdict says in words."""
 
@@ -59,38 +58,39 @@ def experiment_view(
     from bloatlab.report.replications import points_table
 
     mine = tables["runs"].filter(pl.col("experiment") == name)
-    done = mine.filter(status="done").select("run_id")
-    of_runs = {
-        "runs": mine,
-        "given": tables["given"],
-        **{of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics", "bottlenecks")},
-    }
     known = known_experiment(name)
-    more = source.of_ranking(ranked) | source.of_series(store, known, mine) | source.of_measures(known, of_runs)
     claims = _claims(store, mine)
-    own = SharedTables(of_runs | more | source.of_engines(store, mine) | {"claims": claims})
-    swept = sweep.read(own)
-    measures = known.measures if known else {}
-    if measures:
-        measured = own["measured"].select("run_id", *measures)
-        measures = {name: unit for name, unit in measures.items() if measured[name].count()}
-        measured = measured.select("run_id", *measures)
-        swept = replace(swept, frame=swept.frame.join(measured, on="run_id", how="left", maintain_order="left"))
-    swept = replace(swept, frame=swept.frame.with_columns(utilization_percent=100 * pl.col("utilization")))
-    columns = model.columns_of(swept.frame, measures, known, ranked=ranked is not None)
-    queues = verdict.waiting(sweep.at_bottlenecks(own["metrics"], own["bottlenecks"]))
-    claimed = next(iter(claims["run_id"].to_list()), None)
+    everything = _of_runs(tables, mine)
+    all_swept, measures = _swept(known, everything)
+    all_queues = verdict.waiting(sweep.at_bottlenecks(everything["metrics"], everything["bottlenecks"]))
+    main = store.main_engine(name)
+    of_main = _of_runs(tables, mine.filter(engine=main))
+    swept, _ = _swept(known, of_main)
+    own = SharedTables(
+        of_main
+        | source.of_ranking(ranked)
+        | source.of_series(store, known, of_main["runs"])
+        | source.of_measures(known, of_main)
+        | {"claims": claims}
+    )
+    columns = model.columns_of(all_swept.frame, measures, known, ranked=ranked is not None)
+    listed = all_swept.frame["run_id"].to_list()
+    queues = {run: queue for run, queue in all_queues.items() if run in set(swept.frame["run_id"])}
+    claimed = next((run for run in claims["run_id"].to_list() if run in set(swept.frame["run_id"])), None)
     picks = _ranked_picks(ranked) if ranked else _picks(swept, queues, claimed)
     picks = {run: why for run, why in picks.items() if store.has_tables(run)}
     anchors = {run: f"{anchor}-run-{index + 1}" for index, run in enumerate(picks)}
-    listed = swept.frame["run_id"].to_list()
     several = len(listed) > 1
     lab = openings(store, list(picks), listed)
     details = [
         _run(store, drawings, swept, run, why, lab, own["metrics"].filter(pl.col("run_id") == run), anchors[run])
         for run, why in picks.items()
     ]
-    judged = verdict.of_sweep(swept, queues) if several or not details else details[0].verdict
+    judged = details[0].verdict if swept.frame.height == 1 and details else verdict.of_sweep(swept, queues)
+    beside = side_by_side(all_swept, columns, main, known.on_linux if known else ())
+    if beside:
+        labels = {run.run_id: verdict.set_up(swept, run.run_id) for run in details}
+        beside = replace(beside, figures=over_time(store, drawings, mine, labels, f"{anchor}-"))
     if ranked:
         judged = replace(ranked_verdict.of_ranking(ranked.ranking), grade=judged.grade)
     if known and not known.graded:
@@ -101,29 +101,52 @@ def experiment_view(
         title=known.title if known else name,
         summary=known.summary if known else "",
         source=known.source if known else "",
-        engines=_other_engines(mine, own["metrics"]),
+        engines=_other_engines(mine, everything["metrics"], main),
+        side_by_side=beside,
         verdict=judged,
         answer=answers.of_store(store, name),
         commands=repeating(store.invocations().filter(pl.col("experiment") == name)["command"].to_list()),
         lab="" if several else lab.links.get("".join(listed), ""),
         lab_note=lab.note,
-        parameters=model.parameters(own["parameters"], swept, known),
+        parameters=model.parameters(everything["parameters"], all_swept, known),
         claims=model.claims(claims, known.source if known else ""),
         fitted=known.fitted if known else "",
         ranking=ranked_view.ranking_view(ranked.ranking) if ranked else None,
         remarks=model.findings(known.remarks(list(ranked.observations.values()))) if ranked and known else [],
-        points=points_table(swept, columns),
-        runs=with_column(model.runs_table(swept, columns, queues, anchors), listed, lab) if several else None,
+        points=points_table(all_swept, columns),
+        runs=with_column(model.runs_table(all_swept, columns, all_queues, anchors), listed, lab) if several else None,
         not_measured=_not_measured(mine),
         figures=figures_of(
             drawings, own, f"{anchor}-", of_runs=True, only=_shown(known), without=() if several else (ONE_POINT,)
         ),
         details=details,
-        files=_files(store, known, swept),
+        files=_files(store, known, all_swept),
         findings=model.findings(findings_of_store(store, known)),
         answers=model.findings(answers_of_store(store, known)),
         facts=facts(mine),
     )
+
+
+def _of_runs(tables: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The tables of the store with only these runs."""
+    done = runs.filter(status="done").select("run_id")
+    kept = {of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics", "bottlenecks")}
+    return {"runs": runs, "given": tables["given"], **kept}
+
+
+def _swept(known: Experiment | None, of_runs: Mapping[str, pl.DataFrame]) -> tuple[Sweep, Mapping[str, str]]:
+    """The runs as a sweep, with the metrics of their experiment, and the units of those that were measured."""
+    from bloatlab.figures import source, sweep
+
+    swept = sweep.read(of_runs)
+    frame = swept.frame.with_columns(utilization_percent=100 * pl.col("utilization"))
+    measures = known.measures if known else {}
+    if measures:
+        measured = source.of_measures(known, of_runs)["measured"].select("run_id", *measures)
+        measures = {name: unit for name, unit in measures.items() if measured[name].count()}
+        measured = measured.select("run_id", *measures)
+        frame = frame.join(measured, on="run_id", how="left", maintain_order="left")
+    return replace(swept, frame=frame), measures
 
 
 def _claims(store: Store, runs: pl.DataFrame) -> pl.DataFrame:
@@ -145,7 +168,7 @@ def known_experiment(name: str) -> Experiment | None:
 
 def _shown(known: Experiment | None) -> tuple[str, ...] | None:
     """The figures over all runs of an experiment. None means all that can be drawn."""
-    return (*known.figures, ENGINES) if known and known.figures else None
+    return known.figures if known and known.figures else None
 
 
 def _picks(swept: Sweep, queues: dict[str, float], claimed: str | None) -> dict[str, str]:
@@ -195,46 +218,6 @@ def _run(
         metrics=metric_tables.tables(metrics, every_definition()),
         figures=figures_of(drawings, tables, f"{anchor}-", of_runs=False, only=only),
     )
-
-
-def figures_of(
-    drawings: Drawings,
-    tables: Mapping[str, pl.DataFrame],
-    prefix: str,
-    *,
-    of_runs: bool,
-    only: tuple[str, ...] | None = None,
-    without: tuple[str, ...] = (),
-) -> list[model.Drawn]:
-    """Draws the figures that the tables allow.
-
-    Args:
-        drawings: Gets the figures.
-        tables: Tables of a run, or of a store if `of_runs`.
-        prefix: Begins the names of the figures.
-        of_runs: Whether they compare runs.
-        only: Names of the figures in their order; absent: all.
-        without: Names of figures that are left out.
-    """
-    from bloatlab.figures.registry import REGISTRY
-
-    wanted = [figure for figure in REGISTRY.values() if figure.of_runs == of_runs and (not only or figure.name in only)]
-    wanted = [figure for figure in wanted if figure.name not in without]
-    # In the order that the experiment states, so that its main figure is the first.
-    wanted.sort(key=lambda figure: only.index(figure.name) if only and of_runs else 0)
-    return [draw_figure(drawings, figure, tables, prefix) for figure in wanted if figure.applicable(tables)]
-
-
-def draw_figure(drawings: Drawings, figure: Figure, tables: Mapping[str, pl.DataFrame], prefix: str) -> model.Drawn:
-    """Draws a figure for the page, under names that begin with `prefix`."""
-    from bloatlab.figures.theme import HALF, PHONE
-
-    caption = f"{figure.caption} {figure.note(tables)}".strip()
-    half = figure.width <= HALF
-    # On a phone, a scaled-down wide figure cannot be read. So it is drawn a second time, narrower.
-    widths = [figure.width] if half else [figure.width, PHONE]
-    pictures = [drawings.add(figure.view(tables, width=width), f"{prefix}{figure.name}-{width}") for width in widths]
-    return model.Drawn(figure.name, figure.title, caption, half, pictures)
 
 
 def _files(store: Store, known: Experiment | None, swept: Sweep) -> model.PlainTable | None:
@@ -293,15 +276,21 @@ def facts(runs: pl.DataFrame) -> list[tuple[str, str]]:
     return [(name, value) for name, value in facts if value]
 
 
-def _other_engines(runs: pl.DataFrame, metrics: pl.DataFrame) -> str:
-    """A sentence about engines other than the simulator. Empty: no other engine has made runs."""
+def _other_engines(runs: pl.DataFrame, metrics: pl.DataFrame, main: str) -> str:
+    """Sentences about engines other than the simulator, and about whose runs answer. Empty: no other engine has made runs."""
     from bloatlab.engines import DEFAULT
 
     made = runs.filter((pl.col("status") == "done") & (pl.col("engine") != DEFAULT))
     if made.is_empty():
         return ""
     by = made.select("engine", "engine_version").unique(maintain_order=True).iter_rows()
-    sentence = f"Made by {' and '.join(f'the engine {engine} ({version})' for engine, version in by)}."
+    made_by = " and ".join(f"the engine {engine} ({version})" for engine, version in by)
+    alone = runs.filter(status="done")["engine"].n_unique() == 1
+    sentence = (
+        f"Made by {made_by}."
+        if alone
+        else (f"Also made by {made_by}. The answer, its figures and the runs in detail are those of {main}.")
+    )
     late: list[float] = metrics.filter(metric="p99_lateness")["value"].to_list()
     if not late:
         return sentence

@@ -112,6 +112,23 @@ class FindingView:
 
 
 @dataclass
+class SideBySide:
+    """What several engines measured in the same set-ups.
+
+    Attributes:
+        sentence: Which engines, and in how many set-ups.
+        ratios: How far apart the engines are, over all set-ups.
+        values: The means of each set-up.
+        figures: Time series of some set-ups, each with the words that tell its set-up.
+    """
+
+    sentence: str
+    ratios: PlainTable
+    values: PlainTable
+    figures: Sequence[tuple[str, Drawn]]
+
+
+@dataclass
 class ExperimentView:
     """All runs of one experiment."""
 
@@ -121,7 +138,9 @@ class ExperimentView:
     summary: str
     source: str
     engines: str
-    """A sentence about engines other than the simulator, and about how well they kept time; empty: there are none."""
+    """Sentences about engines other than the simulator, and about how well they kept time; empty: there are none."""
+    side_by_side: SideBySide | None
+    """What several engines measured in the same set-ups; `None` if there are none."""
     verdict: Verdict
     answer: Answer
     commands: list[str]

@@ -31,7 +31,8 @@ from bloatlab.report import (
 from bloatlab.report.beside import beside, shared
 from bloatlab.report.commands import repeating
 from bloatlab.report.drawing import Drawings
-from bloatlab.report.experiment_view import experiment_view, facts, figures_of, known_experiment
+from bloatlab.report.experiment_view import experiment_view, facts, known_experiment
+from bloatlab.report.figures import figures_of
 from bloatlab.store import Store
 from bloatlab.store.files import write_page
 from bloatlab.visible import visible, with_units

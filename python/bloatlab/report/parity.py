@@ -14,7 +14,7 @@ from bloatlab.parity.study import Found, counts, median_ratio
 from bloatlab.parity.words import fixed, label, modes_text, ratio_text, sentence
 from bloatlab.report import text
 from bloatlab.report.drawing import Drawings
-from bloatlab.report.experiment_view import draw_figure
+from bloatlab.report.figures import draw_figure
 from bloatlab.report.metric_tables import Cell
 from bloatlab.report.model import Drawn, PlainTable
 from bloatlab.report.page import render, write
@@ -180,12 +180,12 @@ def _drawn(drawings: Drawings, name: str, tables: Mapping[str, pl.DataFrame], ti
 
 def _series(drawings: Drawings, store: Store, found: Found) -> list[tuple[str, Drawn]]:
     """Both time series over each other: of the cells that are furthest outside, or of the first ones."""
-    from bloatlab.figures import find, source
+    from bloatlab.figures import engines, find
 
     figure = find("engine_series")
     drawn: list[tuple[str, Drawn]] = []
     for cell in _furthest(found)[:MOST_SERIES]:
-        tables = source.of_stores([(side, store, runs) for side, runs in zip(SIDES, cell.runs, strict=True)])
+        tables = engines.of_stores([(side, store, runs) for side, runs in zip(SIDES, cell.runs, strict=True)])
         if tables and figure.applicable(tables):
             drawn.append((label(cell), draw_figure(drawings, figure, tables, f"s{len(drawn)}-")))
     return drawn

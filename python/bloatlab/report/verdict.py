@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import polars as pl
 
@@ -260,9 +261,16 @@ def _pings(swept: Sweep) -> str:
 
 def label(swept: Sweep, run_id: str) -> str:
     """A run by the parameters that tell it from others, such as `cubic at a buffer of 80 packets`."""
-    row = swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)
-    words = phrases.short(swept.telling)
-    apart = [phrases.together({words[name]: swept.value(row, name) for name in swept.telling})]
-    if swept.replications > 1:
-        apart.append(f"seed {row['seed']}")
-    return ", ".join(filter(None, apart)) or f"run {run_id}"
+    row = _row(swept, run_id)
+    seed = f"seed {row['seed']}" if swept.replications > 1 else ""
+    return ", ".join(filter(None, (set_up(swept, run_id), seed))) or f"run {run_id}"
+
+
+def set_up(swept: Sweep, run_id: str) -> str:
+    """The parameters that tell the set-up of a run from others; empty if there is only one."""
+    row, words = _row(swept, run_id), phrases.short(swept.telling)
+    return phrases.together({words[name]: swept.value(row, name) for name in swept.telling})
+
+
+def _row(swept: Sweep, run_id: str) -> dict[str, Any]:
+    return swept.frame.row(by_predicate=pl.col("run_id") == run_id, named=True)

@@ -257,9 +257,12 @@ class Store:
         Where several engines made runs, those of the simulator are meant, or else those of the engine that ended first.
         """
         points, runs = self._done(experiment)
-        engines = list(dict.fromkeys(run["engine"] for run in runs))
-        meant = DEFAULT if DEFAULT in engines else next(iter(engines), DEFAULT)
+        meant = _meant(runs)
         return {(points[run["point"]][1], run["seed"]): run["run_id"] for run in runs if run["engine"] == meant}
+
+    def main_engine(self, experiment: str) -> str:
+        """The engine whose runs answer the question of an experiment: the simulator, or else that whose run ended first."""
+        return _meant(self._done(experiment)[1])
 
     def _done(self, experiment: str) -> tuple[dict[int, tuple[str, str]], list[dict[str, Any]]]:
         content = self._content()
@@ -393,6 +396,12 @@ def _engines(runs: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """Each run with its engine, where engines differ; else nothing."""
     found = [(run["run_id"], run["engine"]) for run in runs]
     return found if len({engine for _, engine in found}) > 1 else []
+
+
+def _meant(runs: Iterable[Mapping[str, Any]]) -> str:
+    """The engine that is meant where several have made runs."""
+    engines = list(dict.fromkeys(run["engine"] for run in runs))
+    return DEFAULT if DEFAULT in engines else next(iter(engines), DEFAULT)
 
 
 def _runs_by_part(content: Content, run_ids: Iterable[str] | None) -> dict[str, list[str]]:

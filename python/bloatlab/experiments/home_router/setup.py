@@ -64,15 +64,40 @@ def base_ms(delay: str) -> float:
     return 4e3 * units.duration(delay)
 
 
-def queue(params: Mapping[str, Any]) -> Any:
-    """The router's queue with its limit: `maxq` buffers, or the same number of packets if its kind has no buffers."""
+def queue(params: Mapping[str, Any], *, in_linux: bool = False) -> Any:
+    """The router's queue with its limit: `maxq` buffers.
+
+    If its kind has no buffers, these are as many packets as they hold. In Linux, a packet is a buffer.
+    """
     given, maxq, segments = params["queue"], params["maxq"], params["segments_per_buffer"]
+    if given == "red":
+        return linux_red(maxq * segments, params["rate"])
     own = {"kind": given} if isinstance(given, str) and ":" not in given and not read.is_tc(given) else given
     counts = isinstance(own, Mapping) and "segments_per_buffer" in described().get(own.get("kind", ""), {})
     # Buffers of one packet each are packets.
     if counts and segments > 1:
         return {"limit": f"{maxq}buffers", "segments_per_buffer": segments, **own}
-    return with_limit(given, f"{maxq * segments}p")
+    return with_limit(given, f"{maxq if in_linux else maxq * segments}p")
+
+
+def linux_red(limit: int, rate: str) -> str:
+    """Linux's RED with a limit in packets, as tc writes it. Linux counts bytes and has no default for its thresholds.
+
+    Thresholds and probability are those of Floyd, "RED: Discussions of setting parameters" (1997): 5 and 15 packets, and
+    0.1. The burst is (2 min + max) / 3, as tc-red(8) recommends.
+    """
+    frame = MTU + HEADER
+    low, high = 5, 15
+    words = {
+        "limit": limit * frame,
+        "min": low * frame,
+        "max": high * frame,
+        "avpkt": frame,
+        "burst": -(-(2 * low + high) // 3),
+        "probability": 0.1,
+        "bandwidth": f"{units.rate(rate):.0f}bit",
+    }
+    return " ".join(["red", *(f"{word} {value}" for word, value in words.items())])
 
 
 def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, Any]]:
@@ -103,7 +128,7 @@ def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, A
     delay = params["delay"] if is_mininet else _twice(params["delay"])
     near = params["delay"] if is_mininet else "0s"
     far = plain if is_mininet else long
-    router = plain if params["queue"] == PLAIN else queue(params)
+    router = plain if params["queue"] == PLAIN else queue(params, in_linux=not shaped)
     return [
         link(DOWN[0], params["server_rate"], far, delay, "netem"),
         link(DOWN[1], params["rate"], router, near),
