@@ -13,6 +13,8 @@ pub(crate) struct Offload {
     pub sets_more: bool,
     /// Bytes of the current buffer that have not left yet.
     pub rest: u64,
+    /// Bytes of the current buffer of retransmissions.
+    pub again: u64,
 }
 
 impl Offload {
@@ -21,6 +23,7 @@ impl Offload {
             segments: config.segmentation_offload,
             sets_more: config.segmentation_offload || config.receive_offload,
             rest: 0,
+            again: 0,
         }
     }
 

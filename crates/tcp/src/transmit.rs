@@ -3,7 +3,8 @@
 use bloatlab_cc::Signal;
 use bloatlab_units::{NEVER, Nanos};
 
-use crate::scoreboard::{APP_LIMITED, Record, WITH_FIN};
+use crate::offload::LARGEST_BUFFER;
+use crate::scoreboard::{APP_LIMITED, LOST, RETRANSMITTED, Record, SACKED, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
 use crate::sender::Sender;
 use crate::state::State;
@@ -194,16 +195,36 @@ impl Sender {
         let Some(index) = self.board.next_lost() else {
             return Sent::Nothing;
         };
-        let length = self
-            .board
-            .get(index)
-            .map_or(0, |record| u64::from(record.length));
+        let (length, sent_at) = self.board.get(index).map_or((0, NEVER), |record| {
+            (u64::from(record.length), record.sent_at)
+        });
         if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
             self.limited_at = self.next;
             return Sent::Nothing;
         }
         self.transmit_again(now, index, segment);
+        if self.offload.sets_more {
+            self.offload.again += length;
+            if self.goes_on_again(now, index + 1, sent_at) {
+                segment.flags |= MORE;
+            } else {
+                self.offload.again = 0;
+            }
+        }
         Sent::Again
+    }
+
+    /// Whether the record at `index` leaves in one buffer with the lost one before it, as Linux retransmits: both left together at `sent_at`.
+    fn goes_on_again(&self, now: Nanos, index: usize, sent_at: Nanos) -> bool {
+        self.board.get(index).is_some_and(|record| {
+            let length = u64::from(record.length);
+            record.sent_at == sent_at
+                && record.is(LOST)
+                && !record.is(SACKED | RETRANSMITTED)
+                && self.offload.again + length <= LARGEST_BUFFER
+                && self.board.pipe + length <= self.window.cwnd
+                && now >= self.pacing.next_send
+        })
     }
 
     /// When pacing releases the next segment, if nothing else delays it.

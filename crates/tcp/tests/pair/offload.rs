@@ -164,3 +164,41 @@ fn the_first_window_is_sent_at_once() {
     assert!(world.run(LONG, 100_000));
     assert_eq!(world.delivered[1], 1_000_000);
 }
+
+#[test]
+fn a_lost_buffer_is_sent_again_as_one_buffer() {
+    let config = TcpConfig {
+        receive_offload: true,
+        initial_window: 60,
+        ..segmentation()
+    };
+    let cc = CcConfig::Fixed(fixed::Params { window: 60 });
+    let mut world = World::clean(&config, &cc, RTT / 2);
+    world.application(0, &at_once(1_000_000));
+    let (mut buffers, mut inside) = (0, false);
+    // The thirtieth buffer, which has three segments.
+    world.filter = Some(lose(move |end, sent| {
+        if end == 1 || !sent.has_data() {
+            return false;
+        }
+        buffers += u32::from(!inside);
+        inside = sent.segment.has(MORE);
+        buffers == 30
+    }));
+    world.open();
+    assert!(world.run(LONG, 100_000));
+    assert_eq!(world.delivered[1], 1_000_000);
+    let mut seen = std::collections::HashSet::new();
+    let again: Vec<&Sent> = world
+        .data(0)
+        .filter(|sent| !seen.insert(sent.segment.seq))
+        .collect();
+    assert_eq!(again.len(), 3);
+    assert!(again.iter().all(|sent| sent.at == again[0].at));
+    let followed: Vec<bool> = again.iter().map(|sent| sent.segment.has(MORE)).collect();
+    assert_eq!(followed, [true, true, false]);
+    // The hole is filled at once, so no ACK is for a part of it.
+    let (first, end) = (again[0].segment.seq, u64::from(again[2].segment.seq) + MSS);
+    let part = |sent: &&Sent| (u64::from(first) + 1..end).contains(&u64::from(sent.segment.ack));
+    assert_eq!(world.sent[1].iter().filter(part).count(), 0);
+}

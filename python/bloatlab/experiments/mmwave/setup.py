@@ -21,7 +21,7 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
 SCENARIOS: Mapping[str, str] = {"sl": "2905Mbit/s", "sb": "2726Mbit/s", "lb": "2520Mbit/s", "mobb": "2961Mbit/s"}
 """Link scenarios with the mean rate of the authors' traces, which queues see as the constant rate."""
 FIFOS: Mapping[str, int] = {"largefifo": LARGE, "smallfifo": SMALL}
-"""Congestion control of the hosts."""
+"""Bytes that each FIFO holds."""
 OFFLOADS: Mapping[str, Mapping[str, bool]] = {
     "both": {"segmentation_offload": True, "receive_offload": True},
     "receive": {"receive_offload": True},
