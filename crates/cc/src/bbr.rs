@@ -1,6 +1,7 @@
 //! BBR version 1: paces at the bottleneck's measured rate and keeps about two bandwidth-delay products in flight.
 
 mod model;
+mod policer;
 
 use bloatlab_units::{Duration, MILLISECOND, NEVER, Nanos, Rng, SECOND, float, whole};
 use schemars::JsonSchema;
@@ -42,6 +43,9 @@ pub struct Params {
     /// How much of the excess data of ACK aggregation is added to the window; 0 turns this off.
     #[schemars(range(min = 0.0, max = 10.0))]
     pub extra_acked_gain: f64,
+    /// Whether a flow that always gets the same rate and loses a fifth of it takes this as the rate of a policer, as in Linux. Then it does not probe
+    /// for 48 round trips.
+    pub detects_policer: bool,
 }
 
 impl Default for Params {
@@ -55,6 +59,7 @@ impl Default for Params {
             min_window: 4,
             pacing_margin: 0.01,
             extra_acked_gain: 1.0,
+            detects_policer: true,
         }
     }
 }
@@ -83,6 +88,7 @@ impl Factory for Params {
             idle_restart: false,
             seen_rtt: false,
             in_recovery: false,
+            recovered: false,
             conservation: false,
             prior_cwnd: 0,
             aggregation: AckAggregation::default(),
@@ -120,6 +126,8 @@ struct Bbr {
     idle_restart: bool,
     seen_rtt: bool,
     in_recovery: bool,
+    /// Whether recovery has ended with the ACK that is processed.
+    recovered: bool,
     conservation: bool,
     prior_cwnd: u64,
     aggregation: AckAggregation,
@@ -135,6 +143,12 @@ impl Bbr {
         if ack.rate.interval == 0 {
             return;
         }
+        if self.params.detects_policer {
+            let probes = self.mode == Mode::ProbeBw;
+            if self.model.update_policer(ack, probes) && probes {
+                self.enter_probe_bw(ack.now);
+            }
+        }
         self.model.update_bw(ack);
         if self.params.extra_acked_gain > 0.0 {
             let (bw, round_start) = (self.model.bw(), self.model.round_start);
@@ -148,17 +162,27 @@ impl Bbr {
             return;
         }
         let full = ack.now.saturating_sub(self.cycle_stamp) > self.model.min_rtt;
-        let next = if self.pacing_gain > 1.0 {
+        let gain = self.gain();
+        let next = if gain > 1.0 {
             // As in Linux since it schedules departures: the burst that leaves next is part of what the probe put in flight.
             let in_network = ack.prior_in_flight + window.quantum;
-            full && (ack.lost_now > 0 || in_network >= self.inflight(window, self.pacing_gain))
-        } else if self.pacing_gain < 1.0 {
+            full && (ack.lost_now > 0 || in_network >= self.inflight(window, gain))
+        } else if gain < 1.0 {
             full || ack.prior_in_flight <= self.inflight(window, 1.0)
         } else {
             full
         };
         if next {
             self.advance_cycle(ack.now);
+        }
+    }
+
+    /// The pacing gain. Probing would only lose more at a policer.
+    fn gain(&self) -> f64 {
+        if self.mode == Mode::ProbeBw && self.model.is_policed() {
+            1.0
+        } else {
+            self.pacing_gain
         }
     }
 
@@ -295,6 +319,11 @@ impl Bbr {
         if ack.lost_now > 0 {
             window.cwnd = window.cwnd.saturating_sub(ack.lost_now).max(window.mss);
         }
+        if std::mem::take(&mut self.recovered) {
+            self.in_recovery = false;
+            self.conservation = false;
+            window.cwnd = window.cwnd.max(self.prior_cwnd);
+        }
         if self.conservation {
             window.cwnd = window.cwnd.max(ack.in_flight + ack.delivered_now);
         } else {
@@ -345,7 +374,7 @@ impl CongestionControl for Bbr {
         self.check_drain(window, ack);
         self.model.update_min_rtt(ack);
         self.check_probe_rtt(window, ack);
-        self.set_pacing(window, self.pacing_gain);
+        self.set_pacing(window, self.gain());
         self.set_cwnd(window, ack);
     }
 
@@ -355,7 +384,9 @@ impl CongestionControl for Bbr {
         }
         self.save_cwnd(window);
         self.in_recovery = true;
-        if signal == Signal::Loss {
+        // As in Linux, a recovery that begins with the ACK that ends another one continues it.
+        let begins = !std::mem::take(&mut self.recovered);
+        if begins && signal == Signal::Loss {
             // Section 4.2.3.4: send as much as was delivered, for one round.
             self.conservation = true;
             self.model.restart_round(ack);
@@ -363,12 +394,8 @@ impl CongestionControl for Bbr {
         }
     }
 
-    fn on_recovered(&mut self, window: &mut Window, _: &Ack) {
-        if self.in_recovery {
-            self.in_recovery = false;
-            self.conservation = false;
-            window.cwnd = window.cwnd.max(self.prior_cwnd);
-        }
+    fn on_recovered(&mut self, _: &mut Window, _: &Ack) {
+        self.recovered = self.in_recovery;
     }
 
     fn on_timeout(&mut self, window: &mut Window, _: Nanos) {

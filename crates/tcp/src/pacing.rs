@@ -20,6 +20,8 @@ pub(crate) struct PacingClock {
     /// When what was sent would have left at the pacing rate, and how many more bytes may leave before that time.
     clock: Nanos,
     rest: u64,
+    /// How much later than allowed the burst started, less what was made up for.
+    late: Nanos,
     /// Size of the last burst, or one segment, in bytes.
     pub burst: u64,
     /// Bytes and rate of the last computation, and the resulting time. This saves a division per segment.
@@ -37,6 +39,7 @@ impl PacingClock {
             most: u64::from(config.gso_max_segs) * mss,
             clock: 0,
             rest: 0,
+            late: 0,
             burst: mss,
             computed_for: (0, 0),
             time: 0,
@@ -45,10 +48,11 @@ impl PacingClock {
     }
 
     /// Advances the clock by the time that these bytes take at this rate. A burst may leave earlier than the clock, and the next burst starts when
-    /// the clock has been reached. Returns whether this burst is over.
+    /// the clock has been reached. As in Linux, half of the time of a burst may make up for its late start. Returns whether this burst is over.
     #[inline]
     pub fn advance(&mut self, now: Nanos, bytes: u64, rate: u64, window: &Window) -> bool {
         if now >= self.clock {
+            self.late = if self.clock > 0 { now - self.clock } else { 0 };
             self.clock = now;
             self.rest = quantum(rate, window).min(self.most);
             self.burst = self.rest.max(window.mss);
@@ -57,7 +61,9 @@ impl PacingClock {
             self.computed_for = (bytes, rate);
             self.time = bytes * SECOND / rate;
         }
-        self.clock += self.time;
+        let made_up = self.late.min(self.time / 2);
+        self.late -= made_up;
+        self.clock += self.time - made_up;
         self.rest = self.rest.saturating_sub(bytes);
         let over = self.rest < window.mss;
         if over {
@@ -132,6 +138,29 @@ fn quantum(rate: u64, window: &Window) -> u64 {
 mod tests {
     use super::*;
     use bloatlab_units::MILLISECOND;
+
+    #[test]
+    fn a_late_start_is_made_up_for_by_half_of_a_burst_at_most() {
+        let config = TcpConfig {
+            gso_max_segs: 1,
+            ..TcpConfig::default()
+        };
+        let mut window = Window::new(u64::from(config.mss), 10);
+        // A segment takes a millisecond.
+        let mss = window.mss;
+        window.pacing = 1000 * mss;
+        window.quantum = mss;
+        let mut clock = PacingClock::new(&config);
+        let mut next = |at: u64| {
+            assert!(clock.advance(at * MICROSECOND, mss, window.pacing, &window));
+            clock.next_send / MICROSECOND
+        };
+        assert_eq!(next(10_000), 11_000);
+        assert_eq!(next(11_000), 12_000);
+        assert_eq!(next(12_300), 13_000);
+        assert_eq!(next(13_900), 14_400);
+        assert_eq!(next(14_400), 15_400);
+    }
 
     #[test]
     fn the_rate_of_a_window_is_never_too_large_to_count_with() {

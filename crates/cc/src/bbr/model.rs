@@ -2,6 +2,7 @@
 
 use bloatlab_units::{NEVER, Nanos, float};
 
+use super::policer::Policer;
 use crate::Ack;
 use crate::windowed_max::WindowedMax;
 
@@ -28,6 +29,7 @@ pub(super) struct Model {
     pub filled_pipe: bool,
     /// Range of `delivered` in which segments were sent while ProbeRTT limited the window.
     held_down: (u64, u64),
+    policer: Policer,
 }
 
 impl Model {
@@ -45,12 +47,23 @@ impl Model {
             full_bw_rounds: 0,
             filled_pipe: false,
             held_down: (NEVER, 0),
+            policer: Policer::default(),
         }
     }
 
-    /// The bottleneck's rate, bytes per second.
+    /// The bottleneck's rate, or that of a policer, bytes per second.
     pub fn bw(&self) -> f64 {
-        self.bw.get()
+        self.policer.rate().unwrap_or_else(|| self.bw.get())
+    }
+
+    /// Whether a policer is believed to limit the rate.
+    pub fn is_policed(&self) -> bool {
+        self.policer.rate().is_some()
+    }
+
+    /// Looks for a policer. Returns whether one is forgotten, so that probing starts again.
+    pub fn update_policer(&mut self, ack: &Ack, probes: bool) -> bool {
+        self.policer.update(ack, self.round_start, probes)
     }
 
     /// Section 4.1.1.3: a round trip ends when data sent after its start is delivered.
@@ -122,6 +135,6 @@ impl Model {
 
     /// The bandwidth-delay product, bytes; `None` before the first RTT.
     pub fn bdp(&self) -> Option<f64> {
-        (self.min_rtt != NEVER).then(|| self.bw.get() * float(self.min_rtt) * 1e-9)
+        (self.min_rtt != NEVER).then(|| self.bw() * float(self.min_rtt) * 1e-9)
     }
 }

@@ -253,7 +253,115 @@ fn recovery_conserves_packets_for_a_round_and_then_restores_the_window() {
     d.cc.on_ack(&mut d.window, &ack);
     assert_eq!(d.window.cwnd, 100 * MSS);
     d.cc.on_recovered(&mut d.window, &ack);
-    assert_eq!(d.window.cwnd, before);
+    d.cc.on_ack(&mut d.window, &ack);
+    assert_eq!(d.window.cwnd, before + 3 * MSS);
+}
+
+#[test]
+fn a_recovery_that_begins_as_another_ends_does_not_reduce_the_window() {
+    let mut d = steady();
+    let lost = |d: &mut Driver, segments| Ack {
+        in_flight: 50 * MSS,
+        lost_now: segments * MSS,
+        ..d.ack(MSS, 100 * MS)
+    };
+    let ack = lost(&mut d, 10);
+    d.cc.on_congestion(&mut d.window, Signal::Loss, &ack);
+    d.cc.on_ack(&mut d.window, &ack);
+    assert_eq!(d.window.cwnd, 51 * MSS);
+    for _ in 0..60 {
+        let round = Ack {
+            in_flight: 50 * MSS,
+            rate: RateSample {
+                delivered: 100 * MSS,
+                interval: 100 * MS,
+                prior_delivered: d.una,
+                app_limited: false,
+            },
+            ..d.ack(MSS, 100 * MS)
+        };
+        d.cc.on_ack(&mut d.window, &round);
+    }
+    let before = d.window.cwnd;
+    assert!(before > 100 * MSS);
+    // The same ACK ends the recovery and shows the next losses.
+    let ack = lost(&mut d, 2);
+    d.cc.on_recovered(&mut d.window, &ack);
+    d.cc.on_congestion(&mut d.window, Signal::Loss, &ack);
+    d.cc.on_ack(&mut d.window, &ack);
+    assert_eq!(d.window.cwnd, before - 2 * MSS + MSS);
+    // Another ACK would have reduced it.
+    d.cc.on_recovered(&mut d.window, &ack);
+    d.cc.on_ack(&mut d.window, &ack);
+    d.cc.on_congestion(&mut d.window, Signal::Loss, &ack);
+    d.cc.on_ack(&mut d.window, &ack);
+    assert_eq!(d.window.cwnd, 51 * MSS);
+}
+
+/// Rounds in which 40 segments arrive and a share of them is lost, although the samples say 100 segments. Returns the rate that BBR uses after each.
+fn policed(d: &mut Driver, rounds: usize, lost_segments: u64) -> Vec<f64> {
+    let mut lost = 0;
+    let round = |_| {
+        let prior_delivered = d.una;
+        for segment in 0..40 {
+            d.now += 100 * MS / 40;
+            let lost_now = if segment == 39 {
+                lost_segments * MSS
+            } else {
+                0
+            };
+            lost += lost_now;
+            let ack = Ack {
+                lost,
+                lost_now,
+                rate: RateSample {
+                    delivered: 100 * MSS,
+                    interval: 100 * MS,
+                    prior_delivered,
+                    app_limited: false,
+                },
+                ..d.ack(MSS, 100 * MS)
+            };
+            d.cc.on_ack(&mut d.window, &ack);
+        }
+        d.state("bw")
+    };
+    (0..rounds).map(round).collect()
+}
+
+#[test]
+fn a_flow_that_a_policer_limits_takes_its_rate_for_48_rounds() {
+    let mut d = steady();
+    let bw = d.state("bw");
+    let rates = policed(&mut d, 80, 10);
+    let first = rates.iter().position(|&rate| rate < 0.5 * bw).unwrap();
+    assert!(
+        (8..14).contains(&first),
+        "two intervals of at least four rounds, not {first}"
+    );
+    let used = rates[first..].iter().take_while(|&&rate| rate < 0.5 * bw);
+    // Rounds of ProbeRTT do not count.
+    let rounds = used.clone().count();
+    assert!((48..=51).contains(&rounds), "{rounds}");
+    for rate in used {
+        assert!(
+            (rate / 400_000.0 - 1.0).abs() < 0.05,
+            "40 segments per 100 ms, not {rate}"
+        );
+    }
+    assert!(rates[first + rounds] > 0.9 * bw);
+}
+
+#[test]
+fn no_policer_is_seen_where_less_is_lost_or_it_is_not_looked_for() {
+    let mut d = steady();
+    let bw = d.state("bw");
+    assert!(policed(&mut d, 40, 7).iter().all(|&rate| rate > 0.9 * bw));
+    let mut d = Driver::new(r#"{"kind": "bbr", "detects_policer": false}"#, 10);
+    for _ in 0..30 {
+        PATH.round(&mut d, None);
+    }
+    assert!(policed(&mut d, 40, 10).iter().all(|&rate| rate > 0.9 * bw));
 }
 
 #[test]
@@ -272,6 +380,7 @@ fn a_timeout_starts_at_one_segment_and_ends_where_it_was() {
     );
     let ack = d.ack(MSS, 100 * MS);
     d.cc.on_recovered(&mut d.window, &ack);
+    d.cc.on_ack(&mut d.window, &ack);
     assert_eq!(d.window.cwnd, before);
 }
 
