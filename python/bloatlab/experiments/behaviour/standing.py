@@ -26,7 +26,7 @@ COPA_RATES, COPA_FLOWS, COPA_RTT, DELTA = (20.0, 50.0, 100.0), (1, 2, 4, 8), 0.0
 ARUN = "Arun and Balakrishnan 2018 section 3: a mean of 1.25 / delta packets per flow"
 FULL = (
     "; the buffer stays full: a flow that starts on a full queue takes it for the base RTT, and Copa does not react to "
-    "losses. In an infinite buffer and with `competitive = false`, the queue empties and has 20 to 37 packets (three seeds)"
+    "losses. In an infinite buffer and with `competitive = false`, the queue is shorter, 26 to 50 packets (three seeds)"
 )
 
 
