@@ -18,6 +18,14 @@ import polars as pl
 from bloatlab import units
 from bloatlab.engines import Cancelled, Refusal
 
+LIVE = "fluid_engine:Live"
+"""The engine in real time, as `--engine` takes it."""
+TWO_FLOWS = """
+name = "two-flows"
+duration = "2s"
+dumbbell = { rate = "10Mbit/s", rtt = "20ms", queue = { kind = "fifo", limit = "50p" } }
+flows = [{ count = 2, cca = "newreno" }]
+"""
 STEP_S = 0.001
 SEGMENT = 1500
 CCAS = ("newreno", "reno")

@@ -17,22 +17,15 @@ from bloatlab.lab import single
 from bloatlab.store import Keep, Store
 from bloatlab.sweeps import ScenarioSource, execute, plan
 from conftest import REAL
+from fluid_engine import LIVE, TWO_FLOWS
 from specification import colours, rows, titles
 
 pytestmark = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
 
-SCENARIO = """
-name = "two-flows"
-duration = "2s"
-dumbbell = { rate = "10Mbit/s", rtt = "20ms", queue = { kind = "fifo", limit = "50p" } }
-flows = [{ count = 2, cca = "newreno" }]
-"""
-LIVE = "fluid_engine:Live"
-
 
 @pytest.fixture(autouse=True)
 def _scenario() -> None:
-    Path("two.toml").write_text(SCENARIO)
+    Path("two.toml").write_text(TWO_FLOWS)
     fluid_engine.Live.doubts = None
 
 

@@ -15,20 +15,13 @@ from bloatlab.figures import engines
 from bloatlab.report import answers
 from bloatlab.store import Store
 from conftest import REAL
+from fluid_engine import LIVE, TWO_FLOWS
 
 needs_core = pytest.mark.skipif(not REAL, reason="bloatlab._core is not built")
 
-SCENARIO = """
-name = "two-flows"
-duration = "2s"
-dumbbell = { rate = "10Mbit/s", rtt = "20ms", queue = { kind = "fifo", limit = "50p" } }
-flows = [{ count = 2, cca = "newreno" }]
-"""
-LIVE = "fluid_engine:Live"
-
 
 def simulate(out: str, engine: str) -> None:
-    Path("two.toml").write_text(SCENARIO)
+    Path("two.toml").write_text(TWO_FLOWS)
     fluid_engine.Live.doubts = None
     given = ("--out", out, "--replications", "2", "--engine", engine, "--sweep", "dumbbell.rtt=20ms,40ms", "--json")
     assert cli.command(["simulate", "two.toml", *given]) == 0

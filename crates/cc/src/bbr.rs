@@ -430,7 +430,7 @@ impl CongestionControl for Bbr {
     fn state(&self) -> Vec<(&'static str, f64)> {
         let mut state = vec![
             ("mode", f64::from(self.mode as u8)),
-            ("pacing_gain", self.pacing_gain),
+            ("pacing_gain", self.gain()),
             ("cwnd_gain", self.cwnd_gain),
             ("bw", self.model.bw()),
             ("round", self.model.round as f64),

@@ -51,7 +51,7 @@ def commands(
     source = target.source
     if target.experiment is not None:
         # Links on Linux have shapers already, so an experiment leaves its own out there.
-        source = ExperimentSource(target.experiment.for_engine("linux"))
+        source = ExperimentSource(target.experiment.for_engine("linux-kernel"))
     given = {key: named(key, value, text) for key, text in assignments(set_, "--set").items()}
     scenario = plan_points(source, [{}], given, dry=True)[0].scenario
     queues = language.plan(scenario).queues

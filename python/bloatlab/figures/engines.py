@@ -85,7 +85,7 @@ def points_of_engines(runs: pl.DataFrame) -> list[int]:
 
 
 def of_engines(store: Store, runs: pl.DataFrame, point: int | None = None) -> dict[str, pl.DataFrame]:
-    """`engine_series`: time series of a point that several engines ran; nothing if there is none.
+    """Time series of a point that several engines ran, as the table `engine_series`; no table if there is no such point.
 
     `engine`, `run_id`, `quantity` (`queue_delay`, `throughput`, `cwnd`, `srtt`, `rtt`), `entity` (the link with the longest
     queue, a flow, or for `rtt` a probe), `time_s`, `value`. The simulator comes first. At most `ENGINE_RUNS` runs of each

@@ -60,19 +60,15 @@ def experiment_view(
     mine = tables["runs"].filter(pl.col("experiment") == name)
     known = known_experiment(name)
     claims = _claims(store, mine)
-    everything = _of_runs(tables, mine)
+    main = store.main_engine(name)
+    of_main = _of_runs(known, tables, mine.filter(engine=main))
+    own = SharedTables(
+        of_main | source.of_ranking(ranked) | source.of_series(store, known, of_main["runs"]) | {"claims": claims}
+    )
+    everything = own if mine["engine"].n_unique() == 1 else SharedTables(_of_runs(known, tables, mine))
+    swept, _ = _swept(known, own)
     all_swept, measures = _swept(known, everything)
     all_queues = verdict.waiting(sweep.at_bottlenecks(everything["metrics"], everything["bottlenecks"]))
-    main = store.main_engine(name)
-    of_main = _of_runs(tables, mine.filter(engine=main))
-    swept, _ = _swept(known, of_main)
-    own = SharedTables(
-        of_main
-        | source.of_ranking(ranked)
-        | source.of_series(store, known, of_main["runs"])
-        | source.of_measures(known, of_main)
-        | {"claims": claims}
-    )
     columns = model.columns_of(all_swept.frame, measures, known, ranked=ranked is not None)
     listed = all_swept.frame["run_id"].to_list()
     queues = {run: queue for run, queue in all_queues.items() if run in set(swept.frame["run_id"])}
@@ -127,22 +123,27 @@ def experiment_view(
     )
 
 
-def _of_runs(tables: Mapping[str, pl.DataFrame], runs: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """The tables of the store with only these runs."""
+def _of_runs(
+    known: Experiment | None, tables: Mapping[str, pl.DataFrame], runs: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
+    """The tables of the store with only these runs, and `measured` if their experiment has metrics."""
+    from bloatlab.figures import source
+
     done = runs.filter(status="done").select("run_id")
     kept = {of: tables[of].join(done, on="run_id", how="semi") for of in ("parameters", "metrics", "bottlenecks")}
-    return {"runs": runs, "given": tables["given"], **kept}
+    of_runs = {"runs": runs, "given": tables["given"], **kept}
+    return of_runs | source.of_measures(known, of_runs)
 
 
 def _swept(known: Experiment | None, of_runs: Mapping[str, pl.DataFrame]) -> tuple[Sweep, Mapping[str, str]]:
     """The runs as a sweep, with the metrics of their experiment, and the units of those that were measured."""
-    from bloatlab.figures import source, sweep
+    from bloatlab.figures import sweep
 
     swept = sweep.read(of_runs)
     frame = swept.frame.with_columns(utilization_percent=100 * pl.col("utilization"))
     measures = known.measures if known else {}
     if measures:
-        measured = source.of_measures(known, of_runs)["measured"].select("run_id", *measures)
+        measured = of_runs["measured"].select("run_id", *measures)
         measures = {name: unit for name, unit in measures.items() if measured[name].count()}
         measured = measured.select("run_id", *measures)
         frame = frame.join(measured, on="run_id", how="left", maintain_order="left")

@@ -89,7 +89,7 @@ impl Classes {
     }
 }
 
-/// The limit of so many queues with this limit.
+/// The limit of `number` queues together, each of which has the limit `limit`.
 fn many(limit: Limit, number: u64) -> Limit {
     match limit {
         Limit::Packets(own) => Limit::Packets(own.saturating_mul(number)),
@@ -98,7 +98,7 @@ fn many(limit: Limit, number: u64) -> Limit {
     }
 }
 
-/// Whether a limit is never reached below another one.
+/// Whether a queue that holds at most `least` never reaches `limit`.
 fn holds(limit: Limit, least: Limit) -> bool {
     match (limit, least) {
         (Limit::Packets(limit), Limit::Packets(least))

@@ -45,6 +45,8 @@ class HomeRouter(Experiment):
     source = SOURCE
     shaped: ClassVar[bool] = True
     """Whether the scenario has the shapers of the links."""
+    in_linux: ClassVar[bool] = False
+    """Whether the queues are the kernel's."""
     compared = ("queue", "cca")
     figures: ClassVar[tuple[str, ...]] = (
         "limit_rtt", "limit_series", "fetch_times", "replications", "time_series", "queue", "operating_point",
@@ -191,6 +193,7 @@ class HomeRouter(Experiment):
         if engine.startswith("linux"):
             adapted = copy(adapted)
             adapted.shaped = False  # type: ignore[misc]  # Hides the class's.
+            adapted.in_linux = engine != "linux"  # type: ignore[misc]
         return adapted
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,7 +202,7 @@ class HomeRouter(Experiment):
             "name": self.name,
             "duration": params["time"],
             "sample_interval": "100ms",
-            "boxes": links(params, shaped=self.shaped),
+            "boxes": links(params, shaped=self.shaped, in_linux=self.in_linux),
             "flows": flows(params),
         }
 

@@ -100,7 +100,7 @@ def linux_red(limit: int, rate: str) -> str:
     return " ".join(["red", *(f"{word} {value}" for word, value in words.items())])
 
 
-def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, Any]]:
+def links(params: Mapping[str, Any], *, shaped: bool = True, in_linux: bool = False) -> list[dict[str, Any]]:
     """The four directions of the two links; the first of each path is the host's own.
 
     Mininet gives both ends of a link the same limit, so hosts have it too, and lets queues delay packets (netem). Without
@@ -110,6 +110,7 @@ def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, A
         params: The parameters of the experiment.
         shaped: Whether the rates are those of shapers on fast devices (HTB), as in Mininet. A packet then waits in the
             queue while a line would transmit it. On Linux, the engine adds the shapers itself.
+        in_linux: Whether the queues are Linux's, which count buffers as packets.
     """
     is_mininet = params["topology"] == "mininet"
     plain = queue({**params, "queue": PLAIN})
@@ -128,7 +129,7 @@ def links(params: Mapping[str, Any], *, shaped: bool = True) -> list[dict[str, A
     delay = params["delay"] if is_mininet else _twice(params["delay"])
     near = params["delay"] if is_mininet else "0s"
     far = plain if is_mininet else long
-    router = plain if params["queue"] == PLAIN else queue(params, in_linux=not shaped)
+    router = plain if params["queue"] == PLAIN else queue(params, in_linux=in_linux)
     return [
         link(DOWN[0], params["server_rate"], far, delay, "netem"),
         link(DOWN[1], params["rate"], router, near),
