@@ -20,6 +20,7 @@ from bloatlab.engines.interface import Refusal
 from bloatlab.engines.linux_virtual import build, folders, guest, image, kernels, source
 from bloatlab.engines.linux_virtual.engine import LinuxVirtual
 from bloatlab.errors import EngineError, ParameterError
+from bloatlab.metrics.queue_statistics import MEANINGS
 
 BUILT = kernels.newest() if image.missing() is None else None
 needs_kernel = pytest.mark.skipif(BUILT is None, reason="no kernel in virtual time was built (bloatlab kernel build)")
@@ -320,6 +321,36 @@ def test_a_filter_gives_each_flow_a_class_of_drr():
     assert 50 < link["max_sojourn"] <= 50 * 1514 * 8 / 10e6 * 1e3 + 1.3
     assert link["drops"] > 0
     assert result.probe_metrics["ping"]["max_rtt"] < 20 + 3
+
+
+LOADED = {
+    "pie": ("dropped", "prob", "maxq"),
+    "fq_codel": ("drop_count", "new_flow_count", "memory_used"),
+    "sfb": ("earlydrop", "bucketdrop", "maxprob"),
+    "cake": ("drops", "memory_limit", "tin1_pkts", "way_miss"),
+    "tbf rate 5mbit burst 10kb latency 50ms": ("overlimits",),
+}
+"""Queues, and statistics that are above 0 after six seconds of four flows."""
+
+
+@needs_kernel
+@pytest.mark.parametrize("queue", LOADED)
+def test_a_queue_reports_the_statistics_that_the_simulator_has(queue):
+    document = {
+        "name": "statistics",
+        "duration": "6s",
+        "dumbbell": {"rate": "10Mbit/s", "rtt": "40ms", "queue": queue},
+        "flows": [{"count": 4, "cca": "cubic"}],
+    }
+    link, ours = (
+        bl.run(document, seed=1, engine=engine).link_metrics["bottleneck"] for engine in ("linux-virtual", "sim")
+    )
+    for name in LOADED[queue]:
+        assert link[name] > 0, name
+        # The unit is the same: a probability is below 1, and other values are not a thousand times larger or smaller.
+        assert link[name] <= 1 if "prob" in name else 0.01 < link[name] / ours[name] < 100, name
+    of_queues = MEANINGS.keys() & link.keys()
+    assert of_queues - {"pkts_in", "ldelay"} <= ours.keys()
 
 
 @needs_kernel

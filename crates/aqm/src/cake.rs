@@ -23,6 +23,7 @@ use ack_filter::AckFilter;
 use hosts::Isolation;
 use overhead::{Framing, Link, Overhead};
 use scheduler::Cake;
+pub use stats::TIN_STATISTICS;
 use tins::Diffserv;
 
 /// Common Applications Kept Enhanced: a shaper without bursts, tins by code point, fairness between hosts and between flows, and COBALT for each

@@ -50,7 +50,7 @@ pub(crate) fn list<'de, D: Deserializer<'de>>(reader: D) -> Result<Vec<QueueConf
 }
 
 /// Adds the statistics of an inner queue. Values of the same name are added.
-pub(crate) fn add_stats(all: &mut Vec<(&'static str, f64)>, inner: Vec<(&'static str, f64)>) {
+pub fn add_stats(all: &mut Vec<(&'static str, f64)>, inner: Vec<(&'static str, f64)>) {
     for (name, value) in inner {
         match all.iter_mut().find(|(known, _)| *known == name) {
             Some((_, sum)) => *sum += value,

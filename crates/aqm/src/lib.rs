@@ -23,12 +23,14 @@ pub mod tc;
 mod token_bucket;
 
 pub use bloatlab_params::{Description, Parameter};
+pub use cake::TIN_STATISTICS;
 pub use classifier::{Classes, Classifier};
 pub use contents::{Band, Slot};
 pub use context::{Context, Hosts};
 pub use deque::Deques;
 pub use flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
 pub use heavy_hitters::HeavyHitters;
+pub use inner::add_stats;
 pub use lengths::Lengths;
 pub use list::{Linked, List};
 pub use longest::Longest;

@@ -18,7 +18,7 @@ use crate::{Context, DropReason, Factory, Packet, Qdisc, Sink, Slot, mark};
 /// `rehash`, so that no flow shares bins with an unresponsive flow for long. Use it against unresponsive floods among very many flows, where one
 /// queue per flow is too expensive. It limits all unresponsive flows together, and calls may be among them.
 ///
-/// ECN-capable packets are marked, but they are dropped if the probability is above one half.
+/// ECN-capable packets are marked. The more the probability exceeds one half, the more of them are dropped instead.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Params {
@@ -31,10 +31,10 @@ pub struct Params {
     /// Number of packets in a bin from which its probability rises. If absent, four fifths of `max`.
     #[schemars(range(min = 1, max = 65_535))]
     pub target: Option<u32>,
-    /// Increase of a bin's probability per arrival while it holds `target` packets or more.
+    /// Increase of a bin's probability per arrival while it holds `target` packets or more. As in Linux, rounded to a multiple of 1/65535.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub increment: f64,
-    /// Decrease of a bin's probability per arrival while it is empty.
+    /// Decrease of a bin's probability per arrival while it is empty. As in Linux, rounded to a multiple of 1/65535.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub decrement: f64,
     /// How often the hash changes, so that no flow suffers for long from the bins it shares; 0: never.
@@ -43,7 +43,7 @@ pub struct Params {
     /// How long before a change of the hash the second set of bins starts to learn unresponsive flows; 0: never.
     #[schemars(extend("x-minimum" = "0s", "x-maximum" = "24h"))]
     pub db: Duration,
-    /// Packets per second that all flows with probability 1 may send together.
+    /// Packets per second that all flows with probability 1 may send together. As in Linux, those that send faster get nothing after their burst.
     #[schemars(range(max = 1_000_000_000))]
     pub penalty_rate: u32,
     /// Packets by which those flows may exceed that rate in a burst.
@@ -88,6 +88,14 @@ impl Factory for Params {
     }];
 
     fn check(&self) -> Result<(), String> {
+        for (name, step) in [("increment", self.increment), ("decrement", self.decrement)] {
+            if step > 0.0 && parts(step) == 0 {
+                let least = 0.5 / f64::from(WHOLE);
+                return Err(format!(
+                    "{name}: {step} would be rounded to 0 (allowed: 0, or at least {least:.7})"
+                ));
+            }
+        }
         Capacity::not_in_buffers(self.limit)
     }
 
@@ -105,8 +113,8 @@ impl Factory for Params {
             } else {
                 controller.rehash
             },
-            credit: u64::from(controller.penalty_burst) * SECOND,
-            credited_at: 0,
+            tokens: u64::from(controller.penalty_burst),
+            tokens_at: 0,
             controller,
             stats: Stats::default(),
             rng: context.rng,
@@ -114,14 +122,22 @@ impl Factory for Params {
     }
 }
 
+/// The probability 1. Linux stores probabilities in 16 bits, so a decrement of 0.00005 is 3 of these parts, a twelfth less.
+const WHOLE: i32 = 0xFFFF;
+
+/// A probability in whole parts.
+fn parts(probability: f64) -> i32 {
+    (probability * f64::from(WHOLE)).round() as i32
+}
+
 /// SFB's parameters.
 #[derive(Clone, Copy, Debug)]
 struct SfbController {
     max: u32,
     target: u32,
-    /// Change of a bin's probability per arrival, for a bin between empty and target, an empty bin, a bin at or above the target, and (impossible)
-    /// both.
-    steps: [f64; 4],
+    /// Change of a bin's probability per arrival, in parts of `WHOLE`, for a bin between empty and target, an empty bin, a bin at or above the
+    /// target, and (impossible) both.
+    steps: [i32; 4],
     rehash: Nanos,
     db: Nanos,
     penalty_rate: u32,
@@ -139,7 +155,7 @@ impl SfbController {
         Self {
             max,
             target: params.target.unwrap_or((max * 4 + 3) / 5),
-            steps: [0.0, -params.decrement, params.increment, 0.0],
+            steps: [0, -parts(params.decrement), parts(params.increment), 0],
             rehash: params.rehash.0,
             db: params.db.0,
             penalty_rate: params.penalty_rate,
@@ -158,7 +174,8 @@ const WIDTH: usize = 16;
 #[derive(Debug)]
 struct Bins {
     hash: FlowHash,
-    probs: [[f64; WIDTH]; LEVELS],
+    /// In parts of `WHOLE`.
+    probs: [[i32; WIDTH]; LEVELS],
     qlens: [[u32; WIDTH]; LEVELS],
 }
 
@@ -166,7 +183,7 @@ impl Bins {
     fn new(hash: FlowHash) -> Self {
         Self {
             hash,
-            probs: [[0.0; WIDTH]; LEVELS],
+            probs: [[0; WIDTH]; LEVELS],
             qlens: [[0; WIDTH]; LEVELS],
         }
     }
@@ -188,8 +205,8 @@ impl Bins {
 
     /// Feng et al. 2001, figure 2: full bins raise their probability and empty bins lower it. Returns the smallest probability and length.
     #[inline]
-    fn learn(&mut self, places: u32, controller: &SfbController) -> (f64, u32) {
-        let (mut least_prob, mut least_qlen) = (1.0_f64, u32::MAX);
+    fn learn(&mut self, places: u32, controller: &SfbController) -> (i32, u32) {
+        let (mut least_prob, mut least_qlen) = (WHOLE, u32::MAX);
         let levels = self.probs.iter_mut().zip(&self.qlens);
         for (level, (probs, qlens)) in levels.enumerate() {
             let place = (places >> (4 * level)) as usize % WIDTH;
@@ -197,8 +214,8 @@ impl Bins {
             // Without a branch, which would often be mispredicted, because bins are often near their target.
             let step = controller.steps
                 [usize::from(qlen == 0) + 2 * usize::from(qlen >= controller.target)];
-            *prob = lesser(greater(*prob + step, 0.0), 1.0);
-            least_prob = lesser(*prob, least_prob);
+            *prob = (*prob + step).clamp(0, WHOLE);
+            least_prob = least_prob.min(*prob);
             least_qlen = least_qlen.min(qlen);
         }
         (least_prob, least_qlen)
@@ -207,20 +224,8 @@ impl Bins {
     /// Resets the probabilities and changes the hash. Packets that are counted here still leave the bins that they entered.
     fn retire(&mut self, hash: FlowHash) {
         self.hash = hash;
-        self.probs = [[0.0; WIDTH]; LEVELS];
+        self.probs = [[0; WIDTH]; LEVELS];
     }
-}
-
-/// The smaller of two numbers. `f64::min` also handles NaN, which takes time.
-#[inline]
-fn lesser(a: f64, b: f64) -> f64 {
-    if a < b { a } else { b }
-}
-
-/// The larger of two numbers, without handling NaN.
-#[inline]
-fn greater(a: f64, b: f64) -> f64 {
-    if a > b { a } else { b }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -241,9 +246,10 @@ struct Sfb<P> {
     active: usize,
     /// When the two sets change roles.
     swap_at: Nanos,
-    /// Packets left for unresponsive flows, multiplied by the nanoseconds of a second.
-    credit: u64,
-    credited_at: Nanos,
+    /// Packets that unresponsive flows may still send.
+    tokens: u64,
+    /// When tokens were last added, or looked for in vain.
+    tokens_at: Nanos,
     controller: SfbController,
     stats: Stats,
     rng: Rng,
@@ -260,15 +266,19 @@ impl<P: Packet> Sfb<P> {
     }
 
     /// Whether a packet of an unresponsive flow exceeds the penalty rate.
+    ///
+    /// As in Linux, a packet that finds no token adds the whole tokens of the time since the last such packet. So a flow that sends faster than the
+    /// penalty rate gets none after its burst.
     fn over_penalty_rate(&mut self, now: Nanos) -> bool {
-        let gained =
-            (now - self.credited_at).saturating_mul(u64::from(self.controller.penalty_rate));
-        let most = u64::from(self.controller.penalty_burst) * SECOND;
-        self.credit = self.credit.saturating_add(gained).min(most);
-        self.credited_at = now;
-        match self.credit.checked_sub(SECOND) {
+        if self.tokens == 0 {
+            let age = (now - self.tokens_at).min(10 * SECOND);
+            let gained = age.saturating_mul(u64::from(self.controller.penalty_rate)) / SECOND;
+            self.tokens = gained.min(u64::from(self.controller.penalty_burst));
+            self.tokens_at = now;
+        }
+        match self.tokens.checked_sub(1) {
             Some(left) => {
-                self.credit = left;
+                self.tokens = left;
                 false
             }
             None => true,
@@ -296,7 +306,7 @@ impl<P: Packet> Sfb<P> {
             self.stats.bucketdrop += 1;
             return None;
         }
-        if prob >= 1.0 {
+        if prob == WHOLE {
             let spare = self.active ^ 1;
             if self.controller.db > 0 && now >= self.swap_at.saturating_sub(self.controller.db) {
                 places[spare] = self.sets[spare].places(flow);
@@ -308,9 +318,10 @@ impl<P: Packet> Sfb<P> {
             }
             return Some(places);
         }
-        if self.rng.chance(prob) {
-            // tc-sfb(8): above one half, marks have no more effect.
-            if prob > 0.5 || !mark(packet) {
+        let draw = self.rng.below(WHOLE as u64 + 1) as i32;
+        if draw < prob {
+            // As in Linux: the more a probability exceeds one half, the less often a mark takes the place of a drop.
+            if draw < 2 * (prob - WHOLE / 2) || !mark(packet) {
                 self.stats.earlydrop += 1;
                 return None;
             }
@@ -367,7 +378,8 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
         let bins = &self.sets[self.active];
         let (probs, qlens) = (bins.probs.as_flattened(), bins.qlens.as_flattened());
         let most = qlens.iter().copied().max().unwrap_or(0);
-        let sum: f64 = probs.iter().sum();
+        let sum: i32 = probs.iter().sum();
+        let probability = |parts: i32| f64::from(parts) / f64::from(WHOLE);
         vec![
             ("earlydrop", self.stats.earlydrop as f64),
             ("penaltydrop", self.stats.penaltydrop as f64),
@@ -380,8 +392,11 @@ impl<P: Packet> Qdisc<P> for Sfb<P> {
             ),
             ("marked", self.stats.marked as f64),
             ("maxqlen", f64::from(most)),
-            ("maxprob", probs.iter().copied().fold(0.0, f64::max)),
-            ("avgprob", sum / probs.len() as f64),
+            (
+                "maxprob",
+                probability(probs.iter().copied().max().unwrap_or(0)),
+            ),
+            ("avgprob", probability(sum) / probs.len() as f64),
         ]
     }
 }

@@ -15,7 +15,8 @@ use crate::frame::Frame;
 use crate::kernel_queue::KernelQueue;
 use crate::namespace::Namespace;
 use crate::netlink::{
-    Handle, Htb, HtbClass, Netlink, QdiscOptions, TrafficCounters, VethEnd, doing,
+    Handle, Htb, HtbClass, Netlink, QdiscOptions, Statistics, TrafficCounters, VethEnd, doing,
+    statistics_below,
 };
 
 /// Time between two changes of a rate that varies.
@@ -272,6 +273,14 @@ impl KernelLink {
             utilization: Some(used.min(1.0)),
             greedy_flows: 0,
         })
+    }
+
+    /// What the queue discipline counted in the whole run, and its state at the end.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn queue_statistics(&mut self) -> io::Result<Statistics> {
+        Ok(statistics_below(&self.netlink.qdiscs(self.device)?, CLASS))
     }
 
     /// Mean rate of the measured time of `span` ns, bit/s.

@@ -185,6 +185,12 @@ impl KernelLinks {
         for (index, link) in self.links.iter_mut().enumerate() {
             let end = link.at_end(end, end - warmup)?;
             link.stats.measure(&mut sheet, index, &end);
+            let reported = link.queue_statistics()?;
+            outcome.queue_stats.extend(
+                reported
+                    .into_iter()
+                    .map(|(name, value)| (index as u32, name, value)),
+            );
             let planned = link.planned();
             outcome.links.push(LinkInfo {
                 name: plan.boxes[link.number].name.clone(),

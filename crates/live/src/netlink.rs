@@ -1,6 +1,8 @@
 //! Netlink: sets up the links, routes and queues of a network namespace, and reads their counters.
 
+mod htb;
 mod links;
+mod queue_statistics;
 mod routing;
 mod tc;
 
@@ -16,8 +18,10 @@ use netlink_sys::{Socket, SocketAddr};
 
 use crate::Namespace;
 
+pub use htb::HtbClass;
 pub use links::{LinkCounters, VethEnd};
-pub use tc::{Fifo, Handle, Htb, HtbClass, Netem, Qdisc, QdiscOptions, TrafficCounters};
+pub use queue_statistics::{Statistics, statistics_below};
+pub use tc::{Fifo, Handle, Htb, Netem, Qdisc, QdiscOptions, TrafficCounters};
 
 /// Requests that are sent before their answers are read. Their answers must fit into the socket's receive buffer.
 const BATCH: usize = 64;

@@ -26,8 +26,8 @@ macro_rules! names {
     };
 }
 
-/// Names must live as long as the program, so those of every possible tin are written out.
-const NAMES: [[&str; 16]; 8] = names!(0, 1, 2, 3, 4, 5, 6, 7);
+/// The names of the statistics of each tin. Names must live as long as the program, so those of every possible tin are written out.
+pub const TIN_STATISTICS: [[&str; 16]; 8] = names!(0, 1, 2, 3, 4, 5, 6, 7);
 
 /// The values of a tin, in the order of its names. Rates are in bits per second.
 fn values(tin: &Tin) -> [f64; 16] {
@@ -79,7 +79,7 @@ pub(super) fn report(
             sum(|tin| u64::from(tin.unresponsive_flows)),
         ),
     ];
-    for (tin, names) in tins.iter().zip(&NAMES) {
+    for (tin, names) in tins.iter().zip(&TIN_STATISTICS) {
         all.extend(names.iter().copied().zip(values(tin)));
     }
     all

@@ -2,30 +2,21 @@
 
 use std::io;
 
-use netlink_packet_core::{DefaultNla, NLA_HEADER_SIZE, NLM_F_DUMP};
+use netlink_packet_core::{DefaultNla, Emitable, NLA_HEADER_SIZE, NLM_F_DUMP};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{
-    TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcStatsBasic, TcStatsQueue,
+    TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcStatsBasic, TcStatsQueue, TcXstats,
 };
 
 use bloatlab_units::Nanos;
 
-use super::{NEW, Netlink, REPLACE, doing};
+use super::{Netlink, REPLACE, doing};
 
 const TCA_OPTIONS: u16 = 2;
-const TCA_HTB_PARMS: u16 = 1;
 const TCA_HTB_INIT: u16 = 2;
 const TCA_NETEM_LATENCY64: u16 = 10;
-const TCA_HTB_RATE64: u16 = 6;
-const TCA_HTB_CEIL64: u16 = 7;
 /// The version of HTB's options.
 const HTB_VERSION: u32 = 3;
-/// Bytes of `struct tc_ratespec`.
-const RATE_SPEC: usize = 12;
-/// With this link layer the kernel needs no table of transmission times.
-const LINK_LAYER_ETHERNET: u8 = 1;
-/// Nanoseconds of a tick of the packet scheduler.
-const TICK: u128 = 64;
 
 /// Number of a queue discipline or class, as tc writes `major:minor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,17 +53,6 @@ pub struct Htb {
     pub default: u16,
 }
 
-/// A class of HTB.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HtbClass {
-    /// Its rate and its ceiling, bytes per second.
-    pub rate: u64,
-    /// Bytes that may leave back to back.
-    pub burst: u32,
-    /// Bytes that may leave back to back at the ceiling.
-    pub cburst: u32,
-}
-
 /// netem, which holds every packet for the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Netem {
@@ -104,7 +84,9 @@ pub struct Qdisc {
     pub parent: Handle,
     /// Its counters.
     pub counters: TrafficCounters,
-    options: Vec<u8>,
+    pub(super) options: Vec<u8>,
+    /// The statistics of its kind.
+    pub(super) reported: Vec<u8>,
 }
 
 /// Counters of a queue discipline or class.
@@ -116,6 +98,8 @@ pub struct TrafficCounters {
     pub sent: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Times that a packet was over a limit.
+    pub overlimits: u64,
     /// Bytes that wait.
     pub backlog_bytes: u64,
     /// Packets that wait.
@@ -179,80 +163,6 @@ impl Netlink {
             .map(Qdisc::from)
             .collect())
     }
-
-    /// Adds a class of HTB.
-    ///
-    /// # Errors
-    /// There is such a class, or the kernel kept other values than those given.
-    pub fn add_class(
-        &mut self,
-        index: u32,
-        parent: Handle,
-        class: Handle,
-        options: HtbClass,
-    ) -> io::Result<()> {
-        self.put_class(index, parent, class, options, NEW)
-    }
-
-    /// Changes the values of a class of HTB. The packets that wait keep their order.
-    ///
-    /// # Errors
-    /// There is no such class, or the kernel kept other values than those given.
-    pub fn change_class(
-        &mut self,
-        index: u32,
-        parent: Handle,
-        class: Handle,
-        options: HtbClass,
-    ) -> io::Result<()> {
-        self.put_class(index, parent, class, options, 0)
-    }
-
-    fn put_class(
-        &mut self,
-        index: u32,
-        parent: Handle,
-        class: Handle,
-        options: HtbClass,
-        flags: u16,
-    ) -> io::Result<()> {
-        let what = || {
-            format!(
-                "setting the rate of the class {}:{}",
-                class.major, class.minor
-            )
-        };
-        let message = message(index, parent, class, "htb", options.bytes());
-        let result = self.request(RouteNetlinkMessage::NewTrafficClass(message), flags);
-        doing(what, result)?;
-        let kept = self
-            .classes(index)?
-            .into_iter()
-            .find(|made| made.handle == class)
-            .and_then(|made| htb_rates(&made.options));
-        if kept == Some([options.rate; 2]) {
-            return Ok(());
-        }
-        let why =
-            format!("the kernel did not keep the rates of the class: {options:?} became {kept:?}");
-        doing(what, Err(io::Error::other(why)))
-    }
-
-    /// The classes of a device.
-    ///
-    /// # Errors
-    /// There is no such device.
-    pub fn classes(&mut self, index: u32) -> io::Result<Vec<Qdisc>> {
-        let request = TcMessage::with_index(index.cast_signed());
-        let found = self.ask(RouteNetlinkMessage::GetTrafficClass(request), NLM_F_DUMP)?;
-        Ok(found
-            .into_iter()
-            .filter_map(|message| match message {
-                RouteNetlinkMessage::NewTrafficClass(message) => Some(Qdisc::from(message)),
-                _ => None,
-            })
-            .collect())
-    }
 }
 
 impl QdiscOptions {
@@ -295,78 +205,6 @@ impl QdiscOptions {
     }
 }
 
-impl HtbClass {
-    /// A class of this rate in bytes per second. `frame` is the size of the largest frame.
-    ///
-    /// The kernel's timer is late by a fraction of a millisecond. What the class could have sent meanwhile must fit into its burst, or it is lost. So
-    /// the burst is 2 ms of the rate at 1 Gbit/s and above. At lower rates it is a smaller part, because few packets leave in that time.
-    pub fn of_rate(rate: u64, frame: u32) -> Self {
-        const GIGABIT: u128 = 125_000_000;
-        let rate_wide = u128::from(rate);
-        let burst = rate_wide * rate_wide.min(GIGABIT) / GIGABIT / 500;
-        let burst = u32::try_from(burst).unwrap_or(u32::MAX).max(frame + 100);
-        Self {
-            rate,
-            burst,
-            cburst: burst,
-        }
-    }
-
-    /// A class of this rate in bytes per second, if the kernel's timers are exact. Only the frame that is being sent must fit into its burst.
-    pub fn exact(rate: u64, frame: u32) -> Self {
-        let burst = frame + 86;
-        Self {
-            rate,
-            burst,
-            cburst: burst,
-        }
-    }
-
-    fn bytes(self) -> Vec<u8> {
-        let rate = u32::try_from(self.rate).unwrap_or(u32::MAX);
-        let spec = |rate: u32| {
-            // struct tc_ratespec: cell log, link layer, overhead, cell align, mpu, rate.
-            let mut spec = [0; RATE_SPEC];
-            spec[1] = LINK_LAYER_ETHERNET;
-            spec[8..].copy_from_slice(&rate.to_ne_bytes());
-            spec
-        };
-        let time = |bytes: u32| {
-            let ticks = u128::from(bytes) * 1_000_000_000 / TICK / u128::from(self.rate.max(1));
-            u32::try_from(ticks).unwrap_or(u32::MAX)
-        };
-        // struct tc_htb_opt: rate, ceiling, times of the bursts, quantum, level, priority.
-        let mut parameters = [spec(rate), spec(rate)].concat();
-        for value in [time(self.burst), time(self.cburst), 1514, 0, 0] {
-            parameters.extend(u32::to_ne_bytes(value));
-        }
-        [
-            nested(TCA_HTB_PARMS, &parameters),
-            nested(TCA_HTB_RATE64, &self.rate.to_ne_bytes()),
-            nested(TCA_HTB_CEIL64, &self.rate.to_ne_bytes()),
-        ]
-        .concat()
-    }
-}
-
-/// Rate and ceiling in a class's options.
-fn htb_rates(options: &[u8]) -> Option<[u64; 2]> {
-    let parameters = attribute(options, TCA_HTB_PARMS)?;
-    let wide = |kind| {
-        attribute(options, kind)?
-            .first_chunk()
-            .map(|bytes| u64::from_ne_bytes(*bytes))
-    };
-    let rate = |kind, offset| {
-        // The kernel adds the wide value only where the rate needs it.
-        wide(kind).or_else(|| word(&parameters, offset).map(u64::from))
-    };
-    Some([
-        rate(TCA_HTB_RATE64, RATE_SPEC - 4)?,
-        rate(TCA_HTB_CEIL64, 2 * RATE_SPEC - 4)?,
-    ])
-}
-
 impl From<TcMessage> for Qdisc {
     fn from(message: TcMessage) -> Self {
         let mut qdisc = Self {
@@ -375,6 +213,7 @@ impl From<TcMessage> for Qdisc {
             parent: message.header.parent.into(),
             counters: TrafficCounters::default(),
             options: Vec::new(),
+            reported: Vec::new(),
         };
         for attribute in message.attributes {
             match attribute {
@@ -384,7 +223,14 @@ impl From<TcMessage> for Qdisc {
                         qdisc.options = value_of(raw);
                     }
                 }
-                TcAttribute::Stats2(stats) => qdisc.counters.read(&stats),
+                TcAttribute::Stats2(stats) => {
+                    qdisc.counters.read(&stats);
+                    for stats in stats {
+                        if let TcStats2::App(reported) = stats {
+                            qdisc.reported = emitted(&reported);
+                        }
+                    }
+                }
                 _ => {}
             }
         }
@@ -404,11 +250,13 @@ impl TrafficCounters {
                     qlen,
                     backlog,
                     drops,
+                    overlimits,
                     ..
                 }) => {
                     self.backlog = u64::from(*qlen);
                     self.backlog_bytes = u64::from(*backlog);
                     self.drops = u64::from(*drops);
+                    self.overlimits = u64::from(*overlimits);
                 }
                 _ => {}
             }
@@ -431,7 +279,13 @@ impl From<TcHandle> for Handle {
     }
 }
 
-fn message(index: u32, parent: Handle, handle: Handle, kind: &str, options: Vec<u8>) -> TcMessage {
+pub(super) fn message(
+    index: u32,
+    parent: Handle,
+    handle: Handle,
+    kind: &str,
+    options: Vec<u8>,
+) -> TcMessage {
     let mut message = TcMessage::with_index(index.cast_signed());
     message.header.parent = parent.into();
     message.header.handle = handle.into();
@@ -440,6 +294,13 @@ fn message(index: u32, parent: Handle, handle: Handle, kind: &str, options: Vec<
         TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options)),
     ];
     message
+}
+
+/// The bytes of statistics, which the crate of netlink reads for one kind of queue discipline.
+fn emitted(reported: &TcXstats) -> Vec<u8> {
+    let mut bytes = vec![0; reported.buffer_len()];
+    reported.emit(&mut bytes);
+    bytes
 }
 
 /// The bytes of an attribute that the crate of netlink keeps as they are.
@@ -451,7 +312,7 @@ fn value_of(raw: &DefaultNla) -> Vec<u8> {
 }
 
 /// An attribute within the options, padded to whole words.
-fn nested(kind: u16, value: &[u8]) -> Vec<u8> {
+pub(super) fn nested(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = NLA_HEADER_SIZE + value.len();
     let mut bytes = Vec::with_capacity(length.next_multiple_of(4));
     bytes.extend((length as u16).to_ne_bytes());
@@ -462,7 +323,7 @@ fn nested(kind: u16, value: &[u8]) -> Vec<u8> {
 }
 
 /// The value of an attribute within the options.
-fn attribute(options: &[u8], kind: u16) -> Option<Vec<u8>> {
+pub(super) fn attribute(options: &[u8], kind: u16) -> Option<Vec<u8>> {
     netlink_packet_core::NlasIterator::new(options)
         .flatten()
         .find(|nla| nla.kind() == kind)
@@ -470,7 +331,7 @@ fn attribute(options: &[u8], kind: u16) -> Option<Vec<u8>> {
 }
 
 /// Four bytes of a structure.
-fn word(bytes: &[u8], offset: usize) -> Option<u32> {
+pub(super) fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..)?.first_chunk()?;
     Some(u32::from_ne_bytes(*bytes))
 }
@@ -478,12 +339,6 @@ fn word(bytes: &[u8], offset: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_burst_of_a_class_with_exact_timers_is_one_frame() {
-        assert_eq!(HtbClass::exact(1_250_000, 1514).burst, 1600);
-        assert!(HtbClass::of_rate(125_000_000, 1514).burst > 100_000);
-    }
 
     #[test]
     fn a_delay_keeps_its_limit_and_its_nanoseconds() {
