@@ -31,8 +31,8 @@ def scenario(row: Row) -> dict[str, Any]:
     document = ns2_queues.scenario({**row, "rtt_ms": "40", "pkt_bytes": "1500", "dur_s": "60"})
     document["dumbbell"]["access_rate"] = f"{float(row['cap_mbps']) * 10:g}Mbit/s"
     for flow in document["flows"]:
-        # This version of Linux sent a segment for every other ACK in recovery. PRR does the same.
-        flow["tcp"]["recovery"] = "prr"
+        # This version of Linux sent a segment for every other ACK in recovery. PRR does the same. It has limited transmit.
+        flow["tcp"] |= {"recovery": "prr", "limited_transmit": True}
     return document
 
 

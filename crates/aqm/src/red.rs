@@ -61,6 +61,8 @@ pub struct Params {
     pub bytemode: bool,
     /// Do not signal to a packet that arrives at an empty queue (or, with thresholds in packets, at a queue of one packet), whatever the average is.
     pub spare_empty: bool,
+    /// An arrival at an empty queue also counts as a sample of it, besides the decay of the average while the queue was empty, as in ns-2 and ns-3.
+    pub idle_sample: bool,
     /// Adapt the probability so that the average stays in the middle between `min` and `max`.
     pub adaptive: bool,
     /// Mark ECN-capable packets instead of dropping them.
@@ -101,6 +103,7 @@ impl Default for Params {
             wait: true,
             bytemode: true,
             spare_empty: true,
+            idle_sample: false,
             adaptive: false,
             ecn: false,
             harddrop: true,

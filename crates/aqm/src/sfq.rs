@@ -201,6 +201,7 @@ impl Params {
             wait: false,
             bytemode: false,
             spare_empty: false,
+            idle_sample: false,
             ..red::Params::default()
         })
     }

@@ -15,7 +15,7 @@ impl Sender {
     #[inline(never)]
     pub(crate) fn next_buffer(&mut self, now: Nanos, first: u64) -> u64 {
         let left = self.limit - self.next;
-        let open = self.window.cwnd.saturating_sub(self.board.pipe);
+        let open = self.window.cwnd.saturating_sub(self.in_window());
         let room = open.min(self.edge.saturating_sub(self.next));
         let mut bytes = room.min(left);
         if self.offload.segments {

@@ -121,6 +121,9 @@ pub struct TcpConfig {
     pub loss_detection: LossDetection,
     /// Send tail-loss probes (RFC 8985 section 7). Only with `rack`.
     pub tail_loss_probe: bool,
+    /// Send a new segment for each that SACK reports before recovery begins (RFC 3042). If `false`, segments count as in flight until then, as in
+    /// ns-2 with `singledup_ 0`.
+    pub limited_transmit: bool,
     /// Detect spurious timeouts by sending new data before old data (F-RTO, RFC 5682).
     pub frto: bool,
     /// Undo a reduction when timestamps or duplicate reports show that nothing was lost (RFC 3522, RFC 3708, RFC 4015).
@@ -173,6 +176,7 @@ impl Default for TcpConfig {
             initial_rto: Duration(SECOND),
             loss_detection: LossDetection::Rack,
             tail_loss_probe: true,
+            limited_transmit: true,
             frto: true,
             undo: true,
             recovery: Reduction::Prr,

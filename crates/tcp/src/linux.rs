@@ -204,6 +204,11 @@ impl TcpConfig {
                 "Linux always undoes spurious reductions; use true",
             ),
             (
+                "limited_transmit",
+                self.limited_transmit,
+                "Linux always sends new segments on duplicate ACKs; use true",
+            ),
+            (
                 "recovery",
                 self.recovery == Reduction::Prr,
                 "Linux always uses PRR; use prr",

@@ -129,6 +129,16 @@ impl Sender {
         }
     }
 
+    /// Bytes that take up the window. Without limited transmit, those that SACK reported do so until recovery begins.
+    #[inline]
+    pub(crate) fn in_window(&self) -> u64 {
+        if self.limited_transmit || self.state != State::Open {
+            self.board.pipe
+        } else {
+            self.board.pipe + u64::from(self.board.sacked) * self.window.mss
+        }
+    }
+
     /// Writes the next segment to send now, if there is one. The endpoint fills in acknowledgment and window.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
@@ -152,7 +162,7 @@ impl Sender {
                 self.on_idle_end(now);
             }
             let length = self.window.mss.min(self.limit - self.next);
-            if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
+            if self.in_window() + length > self.window.cwnd && self.board.pipe > 0 {
                 self.limited_at = self.next;
                 return Sent::Nothing;
             }

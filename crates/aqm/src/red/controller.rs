@@ -26,6 +26,8 @@ pub struct RedController {
     least: u64,
     /// Whether it computes in integers as Linux's `choke`; see [`in_integers`](RedController::in_integers).
     integers: bool,
+    /// The weight of the sample that an arrival at an empty queue is; 0: none.
+    idle_weight: f64,
     adaptive: bool,
     ecn: bool,
     harddrop: bool,
@@ -133,6 +135,7 @@ impl RedController {
                 (true, false) => 2,
             },
             integers: false,
+            idle_weight: if params.idle_sample { weight } else { 0.0 },
             adaptive: params.adaptive,
             ecn: params.ecn,
             harddrop: params.harddrop,
@@ -187,7 +190,7 @@ impl RedController {
             };
             state.avg += self.weight * (queue as f64 - avg);
         } else {
-            state.avg = self.average_at(state, now);
+            state.avg = self.average_at(state, now) * (1.0 - self.idle_weight);
             state.idle_since = NEVER;
         }
         self.beyond(state.avg, self.min)

@@ -114,6 +114,24 @@ fn linux_finds_the_weight_from_the_burst() {
 }
 
 #[test]
+fn an_arrival_after_an_idle_time_may_also_count_as_a_sample() {
+    let average = |idle_sample| {
+        let (controller, mut state) = controller(&Params {
+            weight: 0.25,
+            idle_sample,
+            ..plain()
+        });
+        controller.average(&mut state, ms(1.0), 8, 0);
+        state.idle(ms(10.0));
+        controller.average(&mut state, ms(13.0), 0, 0);
+        state.avg()
+    };
+    let decayed = 2.0 * 0.75_f64.powi(3);
+    assert!(close(average(false), decayed));
+    assert!(close(average(true), decayed * 0.75));
+}
+
+#[test]
 fn the_average_moves_by_its_weight_and_decays_while_the_link_idles() {
     let (controller, mut state) = controller(&Params {
         weight: 0.25,

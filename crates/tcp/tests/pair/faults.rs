@@ -47,6 +47,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
             any::<bool>(),
             any::<bool>(),
             any::<bool>(),
+            any::<bool>(),
             select(vec![
                 ReceiveWindow::Full,
                 ReceiveWindow::Growing,
@@ -74,7 +75,8 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         tail_loss_probe: kinds.1.0,
         frto: kinds.1.1,
         undo: kinds.1.2,
-        receive_window: kinds.1.3,
+        limited_transmit: kinds.1.3,
+        receive_window: kinds.1.4,
         recovery: kinds.2,
         pacing: kinds.3,
         ecn: kinds.4,
