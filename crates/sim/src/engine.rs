@@ -135,7 +135,13 @@ impl<'a> Engine<'a> {
                     );
                 }
                 event::WAKE => self.network.on_wake(self.places[index as usize]),
-                event::RELEASE => woken = self.on_release(index as usize / 2, index as usize % 2),
+                event::RELEASE => {
+                    woken = self.on_release(index as usize / 2, index as usize % 2);
+                    if woken.is_none() {
+                        // An outdated event does not count. If it had a register, it would have been replaced.
+                        continue;
+                    }
+                }
                 _ if index == clock::CELL => self.on_cell()?,
                 _ if index >= clock::REORDERING => self.on_rare_box(index),
                 _ if index >= clock::GATE => self.network.on_tick((index - clock::GATE) as usize),

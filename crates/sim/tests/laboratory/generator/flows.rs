@@ -48,7 +48,13 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
-        (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+        (
+            any::<bool>(),
+            any::<bool>(),
+            any::<bool>(),
+            any::<bool>(),
+            any::<bool>(),
+        ),
         select(vec![
             Reduction::Prr,
             Reduction::PrrBytes,
@@ -105,7 +111,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     initial_rto: Duration(timers.1 * MILLISECOND),
                     loss_detection: recovery.0,
                     tail_loss_probe: recovery.1.0,
-                    limited_transmit: recovery.1.0 || recovery.1.2,
+                    limited_transmit: recovery.1.4,
                     frto: recovery.1.1,
                     undo: recovery.1.2,
                     byte_counting: recovery.1.3,
