@@ -40,8 +40,11 @@ growth after the recovery, and from then on Linux loses twice in most cycles.
 **sfb** amplifies small differences (letter e of the [queues](parity.md)), and **CDG** reacts to microseconds (letter b of the
 [congestion controls](parity.md)).
 
-The rest have several modes (with ECN, one lost SYN makes most drops of a run: letter f of the [queues](parity.md)), and most
-have p between 0.01 and 0.05. About seventy comparisons are outside their aim. Among so many, a few have such a p by chance."""
+**hybla** with four flows at 160 ms and 4 BDP is chance: over 24 other seeds on both sides it drops 6,608 packets here and 5,763
+in Linux.
+
+The rest, judged as chance, have several modes. With ECN, for example, one lost SYN makes most drops of a run (letter f of the
+[queues](parity.md))."""
 
 
 @cache

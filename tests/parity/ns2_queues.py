@@ -29,8 +29,6 @@ METRICS = [
     Metric("jain", "Jain", 0.05, 0.0, "fairness of the flows' throughput; chance: the spread between seeds"),
 ]
 
-ALL = frozenset(m.name for m in METRICS)
-
 
 def _one_packet_per_flow(row: Row) -> bool:
     return row["aqm"] == "SFQ" and row["cap_mbps"] == "4.0" and int(row["buf_pkts"]) == 13

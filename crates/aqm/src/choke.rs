@@ -106,7 +106,6 @@ impl Params {
             wait: false,
             bytemode: false,
             spare_empty: false,
-            idle_sample: false,
             harddrop: false,
             ecn: self.ecn,
             ..red::Params::default()

@@ -61,7 +61,7 @@ pub struct Params {
     pub bytemode: bool,
     /// Do not signal to a packet that arrives at an empty queue (or, with thresholds in packets, at a queue of one packet), whatever the average is.
     pub spare_empty: bool,
-    /// An arrival at an empty queue also counts as a sample of it, besides the decay of the average while the queue was empty, as in ns-2 and ns-3.
+    /// The first arrival after an idle time also counts as a sample of the empty queue, after the decay for that time, as in ns-2.
     pub idle_sample: bool,
     /// Adapt the probability so that the average stays in the middle between `min` and `max`.
     pub adaptive: bool,

@@ -89,10 +89,9 @@ impl Factory for Params {
 
     fn check(&self) -> Result<(), String> {
         for (name, step) in [("increment", self.increment), ("decrement", self.decrement)] {
-            if step > 0.0 && parts(step) == 0 {
-                let least = 0.5 / f64::from(WHOLE);
+            if step > 0.0 && step < LEAST_STEP {
                 return Err(format!(
-                    "{name}: {step} would be rounded to 0 (allowed: 0, or at least {least:.7})"
+                    "{name}: {step} would be rounded to 0 (allowed: 0, or at least {LEAST_STEP})"
                 ));
             }
         }
@@ -124,6 +123,9 @@ impl Factory for Params {
 
 /// The probability 1. Linux stores probabilities in 16 bits, so a decrement of 0.00005 is 3 of these parts, a twelfth less.
 const WHOLE: i32 = 0xFFFF;
+
+/// The smallest step that is not rounded to 0, half a part, with one digit.
+const LEAST_STEP: f64 = 0.000008;
 
 /// A probability in whole parts.
 fn parts(probability: f64) -> i32 {
@@ -248,7 +250,7 @@ struct Sfb<P> {
     swap_at: Nanos,
     /// Packets that unresponsive flows may still send.
     tokens: u64,
-    /// When tokens were last added, or looked for in vain.
+    /// When a packet last found no token.
     tokens_at: Nanos,
     controller: SfbController,
     stats: Stats,

@@ -201,7 +201,6 @@ impl Params {
             wait: false,
             bytemode: false,
             spare_empty: false,
-            idle_sample: false,
             ..red::Params::default()
         })
     }

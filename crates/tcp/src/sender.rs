@@ -136,8 +136,8 @@ impl Sender {
             prr: Prr::new(config.recovery),
             rack: Rack::default(),
             highest: Highest::default(),
-            limited_transmit: config.limited_transmit,
             use_rack: config.loss_detection == LossDetection::Rack,
+            limited_transmit: config.limited_transmit,
             use_probe: config.loss_detection == LossDetection::Rack && config.tail_loss_probe,
             pacing: PacingClock::new(config),
             offload,
@@ -219,6 +219,16 @@ impl Sender {
             next: self.next,
             in_recovery: self.state != State::Open,
             ..Ack::default()
+        }
+    }
+
+    /// Bytes that take up the window. Without limited transmit, those that SACK reported do so until recovery begins.
+    #[inline]
+    pub(crate) fn in_window(&self) -> u64 {
+        if self.limited_transmit || self.state != State::Open {
+            self.board.pipe
+        } else {
+            self.board.pipe + u64::from(self.board.sacked) * self.window.mss
         }
     }
 

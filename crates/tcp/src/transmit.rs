@@ -129,16 +129,6 @@ impl Sender {
         }
     }
 
-    /// Bytes that take up the window. Without limited transmit, those that SACK reported do so until recovery begins.
-    #[inline]
-    pub(crate) fn in_window(&self) -> u64 {
-        if self.limited_transmit || self.state != State::Open {
-            self.board.pipe
-        } else {
-            self.board.pipe + u64::from(self.board.sacked) * self.window.mss
-        }
-    }
-
     /// Writes the next segment to send now, if there is one. The endpoint fills in acknowledgment and window.
     #[inline(always)]
     pub(crate) fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
@@ -246,7 +236,7 @@ impl Sender {
         } else {
             self.next_short()
         };
-        if waiting && self.board.pipe + length <= self.window.cwnd {
+        if waiting && self.in_window() + length <= self.window.cwnd {
             self.pacing.next_send
         } else {
             NEVER

@@ -26,7 +26,7 @@ pub struct RedController {
     least: u64,
     /// Whether it computes in integers as Linux's `choke`; see [`in_integers`](RedController::in_integers).
     integers: bool,
-    /// The weight of the sample that an arrival at an empty queue is; 0: none.
+    /// The weight in the average of the first arrival after an idle time; 0 if it is no sample.
     idle_weight: f64,
     adaptive: bool,
     ecn: bool,

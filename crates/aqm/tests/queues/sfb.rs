@@ -106,7 +106,7 @@ fn a_step_that_would_be_rounded_to_nothing_is_refused() {
         config.validate()
     };
     assert_eq!(validate(0.0), Ok(()));
-    assert_eq!(validate(0.00001), Ok(()));
+    assert_eq!(validate(0.000008), Ok(()));
     let why = validate(0.000007).unwrap_err();
     assert!(
         why.contains("decrement: 0.000007 would be rounded to 0"),

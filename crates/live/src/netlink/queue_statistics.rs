@@ -1,8 +1,9 @@
 //! What queue disciplines of the kernel report, by the names and in the units of ours.
 
 use bloatlab_aqm::{TIN_STATISTICS, add_stats};
-use netlink_packet_core::{NlaBuffer, NlasIterator};
+use netlink_packet_core::NlasIterator;
 
+use super::tc::attribute;
 use super::{Handle, Qdisc};
 
 /// One in the units of the kernel's probabilities: 16 bits for sfb, 32 for dualpi2, and 64 for pie.
@@ -199,7 +200,7 @@ const CAKE_SUMS: [(&str, usize); 8] = [
 /// Names and values.
 pub type Statistics = Vec<(&'static str, f64)>;
 
-/// The statistics of the queue discipline that is attached to `parent`, and of those inside it if it only shapes them.
+/// The statistics of the queue discipline that is attached to `parent`. A shaper also has those of the queue inside it.
 pub fn statistics_below(qdiscs: &[Qdisc], parent: Handle) -> Statistics {
     let Some(queue) = qdiscs.iter().find(|queue| queue.parent == parent) else {
         return Statistics::new();
@@ -280,12 +281,11 @@ fn cake(reported: &[u8]) -> Statistics {
     ] {
         all.extend(find(reported, kind).map(|value| (name, value)));
     }
-    let tins = attributes(reported).find(|nla| nla.kind() == TCA_CAKE_STATS_TIN_STATS);
-    let tins: Vec<_> = tins.map_or_else(Vec::new, |nla| {
-        let each = attributes(nla.value());
-        each.map(|tin| CAKE_TIN.map(|(kind, unit)| find(tin.value(), kind).unwrap_or(0.0) * unit))
-            .collect()
-    });
+    let tins = attribute(reported, TCA_CAKE_STATS_TIN_STATS).unwrap_or_default();
+    let tins: Vec<_> = NlasIterator::new(&tins[..])
+        .flatten()
+        .map(|tin| CAKE_TIN.map(|(kind, unit)| find(tin.value(), kind).unwrap_or(0.0) * unit))
+        .collect();
     for (name, place) in CAKE_SUMS {
         all.push((name, tins.iter().map(|tin| tin[place]).sum()));
     }
@@ -295,14 +295,10 @@ fn cake(reported: &[u8]) -> Statistics {
     all
 }
 
-fn attributes(bytes: &[u8]) -> impl Iterator<Item = NlaBuffer<&[u8]>> {
-    NlasIterator::new(bytes).flatten()
-}
-
 /// The number in an attribute, of 32 or 64 bits.
 fn find(bytes: &[u8], kind: u16) -> Option<f64> {
-    let found = attributes(bytes).find(|nla| nla.kind() == kind)?;
-    let form = if found.value().len() < 8 {
+    let found = attribute(bytes, kind)?;
+    let form = if found.len() < 8 {
         Form::U32
     } else {
         Form::U64
@@ -311,7 +307,7 @@ fn find(bytes: &[u8], kind: u16) -> Option<f64> {
         form,
         ..number("", 0)
     };
-    field.read(found.value())
+    field.read(&found)
 }
 
 #[cfg(test)]
@@ -406,7 +402,7 @@ mod tests {
         let all = statistics_below(&[inner.clone(), tbf.clone()], tbf.parent);
         assert_eq!(value(&all, "drops"), Some(9.0));
         assert_eq!(value(&all, "maxq"), Some(0.0));
-        // A queue discipline with classes of its own does not have theirs.
+        // drr divides the link among its classes, so their statistics are not added.
         tbf.kind = "drr".into();
         assert_eq!(statistics_below(&[inner, tbf.clone()], tbf.parent), []);
         assert_eq!(statistics_below(&[tbf], Handle::new(2, 1)), []);
