@@ -164,7 +164,7 @@ LINUX = Reference(
     title="Linux: queues",
     intro="""Linux 7.2 in virtual time: an htb class with the queue as its leaf, netem for the base delay, 30 s, measured from 10
 s on (mixtures: 60 s, from 20 s). Both sides: the mean over the same two seeds and start times. Ours: the queue as tc
-writes it, inside `htb` with a burst of 1600 B; `header = 14`, MSS 1448, `gso_max_segs = 1`, `quick_acks = 16`,
+writes it, inside `htb` with a burst of 1600 B; `header = 14`, MSS 1448, `gso_max_segs = 1`, `quick_acks = 16`, `ack_tick = "1ms"`,
 `sack_compression = "1ms"`, `receive_window = "growing"`, CUBIC with `variant = "linux"` and `slow_start = "hystart"`,
 and a ping of 98 bytes every 20 ms. Only the tolerances of drops, marks and shares include chance.""",
     metrics=METRICS,

@@ -87,16 +87,19 @@ def test_links_flows_and_directions() -> None:
     assert page["traffic"] == {
         "kind": "fetch", "response": "177669B", "interval": "2s", "interval_from": "end", "interval_spread": 0.0
     }  # fmt: skip
-    usual = {"quick_acks": 16, "initial_window": 10, "cached_ssthresh": False, "receive_window": "autotuned"}
+    usual = {
+        "quick_acks": 16, "ack_tick": "1ms", "initial_window": 10, "cached_ssthresh": False, "receive_window": "autotuned"
+    }  # fmt: skip
+    fixed = {"receive_window": "growing", "receive_buffer": "16MB"}
     offload = {"segmentation_offload": True, "gso_max_segs": 2, "receive_offload": True}
     assert page["tcp"] == {**usual, **offload}
-    assert bulk["tcp"] == {**usual, **offload, "receive_buffer": "16MB"}
+    assert bulk["tcp"] == {**usual, **offload, **fixed}
     crossing = scenario(preset="template", rate="1.5Mbit/s", page="1kB", cca="bbr")
     assert crossing["flows"][1]["path"] == ["server_out", "bottleneck"]
     # Buffers of one segment are packets, as tc counts them.
     netem = {"kind": "netem", "limit": "100p", "delay": "1ms"}
     assert box(crossing, "bottleneck")["queue"]["queue"] == box(crossing, "home_out")["queue"]["queue"] == netem
-    assert crossing["flows"][0]["tcp"] == {**usual, "receive_buffer": "16MB"}
+    assert crossing["flows"][0]["tcp"] == {**usual, **fixed}
     assert {flow["cca"] for flow in crossing["flows"][:2]} == {"bbr"}
     # The hosts are Linux's.
     as_hosts = scenario(cca="cubic", cached_ssthresh=True)
@@ -240,8 +243,7 @@ def test_readings_by_hand() -> None:
 # The published runs.
 
 NOT_HOLDING = [
-    "template, 100: median fetch, 0.65 to 1 s", "col724, 20: mean fetch", "col724, 100: mean fetch",
-    "col724, 20: standard deviation of fetches",
+    "col724, 20: mean fetch", "col724, 100: mean fetch", "col724, 20: standard deviation of fetches",
 ]  # fmt: skip
 """docs/experiments.md says why. In the last two, real Linux differs from the source as we do."""
 
@@ -257,9 +259,8 @@ def test_claims_hold_but_for_the_one_that_is_explained(tmp_path: Path) -> None:
     judged = [verdict for verdict in verdicts if verdict.holds is not None]
     assert len(judged) == len(CLAIMS) == 19
     assert [verdict.claim.name for verdict in judged if not verdict.holds] == NOT_HOLDING
-    explained = next(verdict for verdict in judged if not verdict.holds)
-    assert explained.measured == pytest.approx(0.618, rel=0.02)
-    assert "twenty re-runs" in explained.claim.note
+    pages = next(verdict for verdict in judged if verdict.claim.name.startswith("template, 100: median fetch"))
+    assert pages.measured == pytest.approx(0.677, rel=0.02)
     # The ratio of means is the source's; that of medians is beside it.
     measured = {verdict.claim.name: verdict for verdict in verdicts}
     means, medians = (measured[f"col724: {word} fetch at 100 / at 20"] for word in ("mean", "median"))

@@ -1,8 +1,8 @@
 //! Target for scenarios: makes a random document of any network, queues, algorithms, traffic and impairments, repairs it and runs it.
 
-use bloatlab_scenario::{Limits, Plan, Scenario, Traffic};
-use bloatlab_sim::{Control, NoPlugins, run};
-use bloatlab_units::{Bytes, Duration};
+use bloatlab_scenario::{Limits, Plan, PlanBoxKind, Scenario, Traffic};
+use bloatlab_sim::{Control, NoPlugins, RunError, Stopped, run};
+use bloatlab_units::{Bytes, Duration, SECOND};
 use serde_json::{Map, Value, json};
 
 use crate::choices::Choices;
@@ -10,6 +10,9 @@ use crate::outcome;
 use crate::repair::repaired_with;
 use crate::schema::Schema;
 use crate::shared_schema;
+
+/// Bytes of an ACK: headers with timestamps.
+const ACK_BYTES: u64 = 52;
 
 /// Limits on the cost of a run, so that it takes a fraction of a second.
 const LIMITS: Limits = Limits {
@@ -36,19 +39,30 @@ pub fn scenario(bytes: &[u8]) {
         &NoPlugins,
         &Control::default(),
     ) {
-        Ok(outcome) => outcome,
+        Ok(outcome) => Some(outcome),
+        Err(RunError::Stopped(Stopped::Stalled(_))) if can_stall(&plan) => None,
         Err(why) => panic!("{why}: {}", made()),
     };
-    let logged = one(true);
+    let Some(logged) = one(true) else {
+        return;
+    };
     if let Err(why) = outcome::sound(&logged) {
         panic!("{why}: {}", made());
     }
     assert_eq!(
         logged.digest(),
-        one(false).digest(),
+        one(false).map_or_else(String::new, |run| run.digest()),
         "a log changes the run: {}",
         made()
     );
+}
+
+/// Whether a link sends an ACK in less than a nanosecond, so that data and ACKs can go round without an end at one instant.
+fn can_stall(plan: &Plan) -> bool {
+    plan.boxes.iter().any(|one| match &one.kind {
+        PlanBoxKind::Link(link) => link.rate.0 > 8 * ACK_BYTES * SECOND,
+        _ => false,
+    })
 }
 
 /// A document that the bytes choose. Most are refused before they are repaired.

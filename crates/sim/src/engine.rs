@@ -260,6 +260,8 @@ impl<'a> Engine<'a> {
         let end = 1 - packet.direction();
         let bytes = flow.on_segment(now, end, packet);
         if bytes > 0 && flow.application_reads {
+            // The host acknowledges before its application can answer.
+            flow.send_control(&mut self.network, end);
             self.on_read(index, end, bytes);
         }
         Some((index, end))

@@ -42,7 +42,7 @@ impl TcpFlow {
             let packet = &mut self.packets[end];
             let length = packet.segment.length;
             let follows = last.precedes(&packet.segment);
-            last = Last::of(&packet.segment);
+            last = Last::of(&packet.segment, &self.ends[end]);
             packet.set_out(packet.segment.wire_size(), ecn, follows);
             if length > 0 {
                 let before = if is_within && follows { filled } else { 0 };
@@ -85,7 +85,7 @@ impl TcpFlow {
     }
 
     /// Sends the ACK that is due, if any, while data waits.
-    fn send_control(&mut self, network: &mut Network, end: usize) {
+    pub fn send_control(&mut self, network: &mut Network, end: usize) {
         let now = network.schedule.now;
         let packet = &mut self.packets[end];
         while let Some(ecn) = self.ends[end].poll_control(now, &mut packet.segment) {

@@ -2,14 +2,15 @@
 
 use bloatlab_aqm::Ecn;
 use bloatlab_tcp::segment::MORE;
-use bloatlab_tcp::{Buffer, Segment};
+use bloatlab_tcp::{Buffer, Endpoint, Segment};
 use bloatlab_units::Nanos;
 
 use crate::flow::TcpFlow;
 use crate::network::Network;
 use crate::schedule::{Schedule, event};
 
-/// The segment that left last. The next segment shares a buffer with it if it starts where this one ended and is not longer.
+/// The segment that left last. The next segment shares a buffer with it if it starts where this one ended and is not longer. The default is before the
+/// first segment of a buffer.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Last {
     end: u32,
@@ -17,21 +18,25 @@ pub(crate) struct Last {
 }
 
 impl Last {
+    /// This segment, which `sender` sent last.
     #[inline]
-    pub fn of(segment: &Segment) -> Self {
-        Self {
-            end: segment.seq.wrapping_add(segment.length.into()),
-            length: segment.length,
-        }
+    pub fn of(segment: &Segment, sender: &Endpoint) -> Self {
+        let end = segment.seq.wrapping_add(segment.length.into());
+        Self::ending(end, segment.length, sender)
     }
 
-    /// The segment of the same length that directly precedes this one.
+    /// The segment of the same length that directly precedes this one, and which `sender` sent last.
     #[inline]
-    fn before(segment: &Segment) -> Self {
-        Self {
-            end: segment.seq,
-            length: segment.length,
+    fn before(segment: &Segment, sender: &Endpoint) -> Self {
+        Self::ending(segment.seq, segment.length, sender)
+    }
+
+    #[inline]
+    fn ending(end: u32, length: u16, sender: &Endpoint) -> Self {
+        if sender.begins_buffer() {
+            return Self::default();
         }
+        Self { end, length }
     }
 
     #[inline]
@@ -90,7 +95,7 @@ impl TcpFlow {
             if train.segments > 0 {
                 packet.set_out(packet.segment.wire_size(), Ecn::NotEct, false);
                 network.send_train(packet, train.segments);
-                last = Last::before(&packet.segment);
+                last = Last::before(&packet.segment, &self.ends[end]);
                 self.on_departures(now, end, train.segments);
                 if train.fills_window {
                     return;
@@ -103,7 +108,7 @@ impl TcpFlow {
             }
             let packet = &mut self.packets[end];
             let follows = last.precedes(&packet.segment);
-            last = Last::of(&packet.segment);
+            last = Last::of(&packet.segment, &self.ends[end]);
             packet.set_out(packet.segment.wire_size(), ecn, follows);
             network.send(packet);
             if !self.ends[end].may_go_on(now) {
@@ -128,7 +133,7 @@ impl TcpFlow {
             network.send_train(packet, followed);
             packet.segment.flags &= !MORE;
             network.send_train(packet, train.segments - followed);
-            *last = Last::before(&packet.segment);
+            *last = Last::before(&packet.segment, &self.ends[end]);
             self.on_departures(now, end, train.segments);
             if train.fills_window {
                 return true;

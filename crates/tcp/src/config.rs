@@ -83,6 +83,8 @@ pub struct TcpConfig {
     pub ack_every: u32,
     /// Longest delay of a delayed ACK.
     pub delayed_ack: Duration,
+    /// A delayed ACK leaves at the first multiple of this time after its delay, as timers of Linux fire at ticks (`CONFIG_HZ`: 1 ms or 4 ms). 0 is exact.
+    pub ack_tick: Duration,
     /// Number of segments that are acknowledged at once before ACKs are delayed: at the start, after a duplicate, and after idle time of an RTO
     /// (Linux's quick ACKs: 16). If above 0, the first CE mark and CWR also cause ACKs at once.
     #[schemars(range(min = 0, max = 1000))]
@@ -161,6 +163,7 @@ impl Default for TcpConfig {
             mss: 1448,
             ack_every: 2,
             delayed_ack: Duration(40 * MILLISECOND),
+            ack_tick: Duration(0),
             quick_acks: 0,
             sack_compression: Duration(0),
             initial_window: 10,

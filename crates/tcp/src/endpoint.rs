@@ -290,6 +290,12 @@ impl Endpoint {
         self.sender.offload.is_on()
     }
 
+    /// Whether the segment that leaves next begins a buffer of segmentation offload.
+    #[inline]
+    pub fn begins_buffer(&self) -> bool {
+        self.sender.offload.segments && !self.is_within_buffer()
+    }
+
     /// Like [`poll_train`](Self::poll_train), for the segments of one offload buffer.
     #[inline]
     pub fn poll_buffer(&mut self, now: Nanos, segment: &mut Segment) -> Buffer {

@@ -1,7 +1,7 @@
 //! What the settings of a TCP connection are on a Linux host.
 
 use bloatlab_cc::EcnFeedback;
-use bloatlab_units::MICROSECOND;
+use bloatlab_units::{MICROSECOND, MILLISECOND};
 
 use crate::receiver::FIRST_BUFFER;
 use crate::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig, Timeout};
@@ -167,6 +167,11 @@ impl TcpConfig {
                 "delayed_ack",
                 self.delayed_ack == defaults.delayed_ack,
                 "the least delay of Linux is fixed; use 40ms",
+            ),
+            (
+                "ack_tick",
+                [0, MILLISECOND].contains(&self.ack_tick.0),
+                "the kernel has its own; use 1ms",
             ),
             (
                 "quick_acks",

@@ -22,8 +22,8 @@ use crate::{ReceiveWindow, RttEstimator, TcpConfig};
 /// A half-open range of sequence numbers.
 type Range = (u64, u64);
 
-/// Initial size of a growing receive window: what a SYN, whose window is not scaled, can advertise.
-const FIRST_OFFER: u64 = 65_535;
+/// The most that a SYN, whose window is not scaled, can advertise.
+const MOST_UNSCALED: u64 = 65_535;
 /// Bytes of memory that a received segment takes besides its payload: on x86-64, 704 for headers and `skb_shared_info`, and 256 for `sk_buff`.
 const OVERHEAD: u64 = 960;
 /// Payload bytes of the smallest segment that lets the window grow (Linux).
@@ -61,6 +61,7 @@ pub struct Receiver {
     /// [`MORE`] with receive offload, else no flag.
     joining: u8,
     delayed_ack: Nanos,
+    ack_tick: Nanos,
     /// When a delayed ACK must be sent.
     pub(crate) ack_deadline: Nanos,
     /// An ACK must be sent now.
@@ -89,6 +90,7 @@ pub struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: &TcpConfig) -> Self {
+        let mss = u64::from(config.mss);
         let largest_buffer = config.receive_buffer.0.min(1 << 30);
         let is_tuned = config.receive_window == ReceiveWindow::Autotuned;
         let buffer = if is_tuned {
@@ -99,10 +101,10 @@ impl Receiver {
         let (offer, most, largest) = match config.receive_window {
             ReceiveWindow::Full => (buffer, buffer, u16::MAX),
             ReceiveWindow::Growing | ReceiveWindow::Autotuned => {
-                (FIRST_OFFER.min(buffer / 2), buffer / 2, 0)
+                let first = first_window(buffer, mss);
+                (first.min(MOST_UNSCALED), first, 0)
             }
         };
-        let first = u64::from(config.initial_window) * u64::from(config.mss);
         // RFC 7323 section 2.3: with this shift, 16 bits can represent the buffer.
         let scale = (0..14)
             .find(|s| largest_buffer >> s <= 65_535)
@@ -124,12 +126,13 @@ impl Receiver {
             ack_every: config.ack_every,
             joining: if config.receive_offload { MORE } else { 0 },
             delayed_ack: config.delayed_ack.0,
+            ack_tick: config.ack_tick.0,
             ack_deadline: NEVER,
             ack_now: false,
             buffer,
             largest_buffer,
-            mss: config.mss.into(),
-            tuning: is_tuned.then(|| Tuning::new(first)),
+            mss,
+            tuning: is_tuned.then(|| Tuning::new(mss)),
             offer,
             most,
             largest,
@@ -200,6 +203,9 @@ impl Receiver {
     /// Notes the timestamp of a segment without data, so that our data echoes it.
     #[inline(always)]
     pub(crate) fn on_pure_ack(&mut self, segment: &Segment) {
+        if let Some(tuning) = &mut self.tuning {
+            tuning.skip(segment);
+        }
         self.note_time(segment, unwrap(self.next, segment.seq));
     }
 
@@ -216,8 +222,18 @@ impl Receiver {
                 self.ack_now = true;
             }
         } else if self.ack_deadline == NEVER {
-            self.ack_deadline = now + self.delayed_ack;
+            self.delay_ack(now);
         }
+    }
+
+    /// Starts the timer of a delayed ACK. Its tick is after the delay, never at it: a timer that was set within a tick must not fire early.
+    #[inline]
+    fn delay_ack(&mut self, now: Nanos) {
+        let due = now + self.delayed_ack;
+        self.ack_deadline = match self.ack_tick {
+            0 => due,
+            tick => (due / tick + 1) * tick,
+        };
     }
 
     /// Whether data arrived recently, so that no quick ACKs are needed. After a long silence `on_any_data` starts them.
@@ -312,7 +328,7 @@ impl Receiver {
     #[cold]
     fn update_memory_share(&mut self, length: u16) {
         if self.largest == 0 {
-            self.offer = self.buffer / 2;
+            self.offer = first_window(self.buffer, self.mss);
         }
         self.largest = length;
         self.update_most();
@@ -322,13 +338,18 @@ impl Receiver {
     /// The share of payload, 256ths, in the memory of the largest segment.
     fn memory_share(&self) -> u64 {
         let length = u64::from(self.largest);
-        (256 * length / (length + OVERHEAD)).max(1)
+        (256 * length / self.memory_of_largest()).max(1)
     }
 
-    /// At least one segment, so that a window never stays closed.
+    fn memory_of_largest(&self) -> u64 {
+        u64::from(self.largest) + OVERHEAD
+    }
+
+    /// What fits besides the segment that was just received. At least one segment, so that a window never stays closed.
     fn update_most(&mut self) {
         let least = self.mss.min(self.buffer);
-        self.most = (self.buffer * self.memory_share() / 256).max(least);
+        let free = self.buffer.saturating_sub(self.memory_of_largest());
+        self.most = (free * self.memory_share() / 256).max(least);
     }
 
     /// Makes the buffer larger if the sender has become faster.
@@ -337,6 +358,7 @@ impl Receiver {
         let Some(tuning) = &mut self.tuning else {
             return;
         };
+        tuning.measure_window(now, self.next, self.advertised);
         tuning.measure(now, segment);
         let Some(window) = tuning.window(now, self.next, held) else {
             return;
@@ -352,7 +374,8 @@ impl Receiver {
     fn open(&mut self, segment: &Segment) {
         if segment.length >= LEAST_TO_GROW {
             self.offer = (self.offer + 2 * u64::from(segment.length)).min(self.most);
-            self.quick = self.quick.max(1);
+            // An odd number stays and an even one becomes the next: no ACK that is sent at once now is missing later.
+            self.quick |= 1;
         }
     }
 
@@ -455,7 +478,7 @@ impl Receiver {
             self.quick = self.quick.saturating_sub(1);
             self.ack_now = true;
         } else if self.ack_deadline == NEVER {
-            self.ack_deadline = now + self.delayed_ack;
+            self.delay_ack(now);
         }
     }
 
@@ -479,6 +502,15 @@ impl Receiver {
         self.advertised = self.advertised.max(self.next + free);
         (self.advertised - self.next) as u32
     }
+}
+
+/// The first window of a buffer in bytes: half of it, less room for one segment (Linux's `tcp_app_win`).
+fn first_window(buffer: u64, mss: u64) -> u64 {
+    let half = buffer / 2;
+    if half <= 2 * mss {
+        return half;
+    }
+    (half - mss).max(2 * mss)
 }
 
 #[cfg(test)]

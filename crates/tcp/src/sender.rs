@@ -154,7 +154,7 @@ impl Sender {
             probe_wanted: false,
             probe_end: 0,
             probe_repeated: false,
-            max_ack_delay: config.delayed_ack.0,
+            max_ack_delay: config.delayed_ack.0 + config.ack_tick.0,
             most: if config.byte_counting { 0 } else { mss },
             feedback: EcnFeedback::Off,
             responds_to_marks: false,

@@ -61,7 +61,8 @@ impl Endpoint {
 
     /// Whether an offload buffer has left only in part, so that the next segment belongs to it.
     pub fn is_within_buffer(&self) -> bool {
-        self.sender.offload.rest > 0
+        let offload = &self.sender.offload;
+        offload.rest > 0 || offload.again > 0
     }
 
     /// The host's own queue is full, so what would leave now stays unsent. The window shrinks as for an ECN echo, unless it is shrinking already.

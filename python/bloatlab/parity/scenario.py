@@ -16,6 +16,8 @@ from bloatlab.experiments.queues import with_ecn
 TCP: Mapping[str, Any] = {
     "mss": 1448,
     "quick_acks": 16,
+    # CONFIG_HZ=1000.
+    "ack_tick": "1ms",
     "sack_compression": "1ms",
     "send_buffer": "64MB",
     "receive_buffer": "32MiB",

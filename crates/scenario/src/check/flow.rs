@@ -143,6 +143,7 @@ fn tcp(path: &str, t: &TcpConfig) -> Check {
     within(format!("{path}.mss"), t.mss, 64, 65_000)?;
     within(format!("{path}.ack_every"), t.ack_every, 1, 64)?;
     duration(format!("{path}.delayed_ack"), t.delayed_ack, 0, 10 * SECOND)?;
+    duration(format!("{path}.ack_tick"), t.ack_tick, 0, SECOND)?;
     within(format!("{path}.quick_acks"), t.quick_acks, 0, 1000)?;
     duration(
         format!("{path}.sack_compression"),

@@ -68,6 +68,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         mss: segments.0,
         ack_every: segments.1,
         delayed_ack: Duration(segments.2 * MILLISECOND),
+        ack_tick: Duration(u64::from(segments.3 > 0) * MILLISECOND),
         quick_acks: segments.3,
         sack_compression: Duration(segments.5 * MICROSECOND),
         initial_window: segments.4,

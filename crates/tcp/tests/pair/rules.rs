@@ -72,7 +72,17 @@ fn every_second_segment_is_acknowledged() {
 
 #[test]
 fn a_delayed_ack_leaves_when_its_timer_does() {
-    let config = TcpConfig::default();
+    // The segment arrives at 110 ms. Of ticks, the first after 150 ms counts.
+    for (tick, delay) in [(0, 40), (1, 41), (4, 42)] {
+        delayed_ack_leaves_after(tick * MILLISECOND, delay * MILLISECOND);
+    }
+}
+
+fn delayed_ack_leaves_after(tick: Nanos, delay: Nanos) {
+    let config = TcpConfig {
+        ack_tick: Duration(tick),
+        ..TcpConfig::default()
+    };
     let mut world = World::clean(&config, &reno(), RTT / 2);
     let at = 100 * MILLISECOND;
     let writes = [
@@ -87,7 +97,7 @@ fn a_delayed_ack_leaves_when_its_timer_does() {
     world.run(500 * MILLISECOND, 1000);
     let times: Vec<Nanos> = world.sent[1].iter().map(|s| s.at).collect();
     // The SYN-ACK, and one ACK of the only segment.
-    assert_eq!(times, [RTT / 2, at + RTT / 2 + 40 * MILLISECOND]);
+    assert_eq!(times, [RTT / 2, at + RTT / 2 + delay]);
 }
 
 #[test]

@@ -25,6 +25,8 @@ HEADER = 14
 MTU = 1500
 QUICK_ACKS = 16
 """Segments that Linux acknowledges at once at the start."""
+TICK = "1ms"
+"""Time between the ticks of the kernel's timers."""
 LONG = 1000
 """Packets in a queue that is never full."""
 DEVICE = "100Gbit/s"
@@ -157,6 +159,7 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     down, up = {"path": [*DOWN], "return_path": [*UP]}, {"path": [*UP], "return_path": [*DOWN]}
     tcp: dict[str, Any] = {
         "quick_acks": QUICK_ACKS,
+        "ack_tick": TICK,
         "receive_window": "autotuned",
         **{name: params[name] for name in ("initial_window", "cached_ssthresh")},
     }
@@ -173,7 +176,8 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "name": BULK,
             "cca": shared.as_in_linux(params["cca"]),
-            "tcp": {**tcp, "receive_buffer": params["receive_buffer"]},
+            # iperf sets the buffer, so that Linux does not tune it.
+            "tcp": {**tcp, "receive_window": "growing", "receive_buffer": params["receive_buffer"]},
             "start_jitter": _drawn(params, STARTS),
             **down,
         },

@@ -96,6 +96,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     mss,
                     ack_every,
                     delayed_ack,
+                    ack_tick: Duration(u64::from(quick_acks > 0) * MILLISECOND),
                     quick_acks,
                     sack_compression: Duration(sack_compression),
                     initial_window,
