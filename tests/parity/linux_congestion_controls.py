@@ -67,12 +67,6 @@ EXPLANATIONS = {
         "ms for Vegas at 10 ms (Linux 17.8 and 18.2), and 159 to 178 ms for YeAH at 40 ms (Linux 160 and 168). In "
         "three of Linux's four runs of Vegas, a queue dropped a SYN, and that flow started a second later.",
     ),
-    "g": Explanation(
-        lambda r: _is(r, "westwood") and r["base_rtt_ms"] == "40" and r["qdisc"] == "pfifo limit 661" and flows(r) == 4,
-        frozenset({"srtt", "in_flight"}),
-        "Chance: over ten seeds sRTT is 149.3 ms here and 150.3 ms in Linux 7.2.12 in virtual time (p = 0.63), and 152.5 "
-        "and 153.6 segments are in flight (p = 0.59).",
-    ),
     "h": Explanation(
         lambda r: flows(r) == 4,
         frozenset({"jain"}),
