@@ -249,7 +249,7 @@ NOT_HOLDING = [
 
 
 @real
-def test_claims_hold_but_for_the_one_that_is_explained(tmp_path: Path) -> None:
+def test_claims_hold_but_for_those_that_are_explained(tmp_path: Path) -> None:
     experiment = get("home-router")
     runs = plan_published(experiment)
     summary = execute(runs, tmp_path, RunSettings(jobs=2), command="test")
