@@ -114,10 +114,12 @@ def test_without_a_kernel_the_engine_says_what_to_do(cache, monkeypatch):
     [
         ({"dumbbell": {**HOME["dumbbell"], "queue": "codel"}}, "dumbbell.queue"),
         ({"dumbbell": {**HOME["dumbbell"], "device_packets": 8}}, "dumbbell.device_packets"),
-        ({"dumbbell": {**HOME["dumbbell"], "reverse_loss": 0.01}}, "dumbbell.reverse_loss"),
+        ({"dumbbell": {**HOME["dumbbell"], "loss": 0.01, "loss_spacing": "even"}}, "dumbbell.loss_spacing"),
+        ({"dumbbell": {**HOME["dumbbell"], "reverse_impair": {"corrupt": 0.01}}}, "dumbbell.reverse_impair.corrupt"),
+        ({"dumbbell": {**HOME["dumbbell"], "impair": {"jitter": {"size": "3s"}}}}, "dumbbell.impair.jitter.size"),
         ({"flows": [{"cca": "vegas"}]}, "flows.0.cca"),
         ({"flows": [{"traffic": {"kind": "iperf3"}}]}, "flows.0.traffic"),
-        ({"timeline": [{"at": "1s", "key": "dumbbell.rate", "value": "5Mbit/s"}]}, "timeline"),
+        ({"timeline": [{"at": "1s", "key": "dumbbell.queue", "value": "red"}]}, "timeline.0.value"),
     ],
 )
 def test_what_a_kernel_does_not_have_is_refused_by_its_key(cache, change, path):
@@ -126,6 +128,15 @@ def test_what_a_kernel_does_not_have_is_refused_by_its_key(cache, change, path):
     refused = LinuxVirtual().supports(json.loads(language.normalise(json.dumps({**HOME, **change}))))
     assert [refusal.path for refusal in refused] == [path]
     assert not LinuxVirtual().supports(json.loads(language.normalise(json.dumps(HOME))))
+
+
+def test_impairments_act_on_packets_and_so_not_on_buffers(cache):
+    place(cache, "7.2.12-a", "7.2.12")
+    kernels.save(cache / "7.2.12-a", facts(congestion_controls=["cubic"], queues=["fq_codel"]))
+    flows = [{"cca": "cubic"}, {"cca": "cubic", "tcp": {"segmentation_offload": True}}]
+    document = {**HOME, "flows": flows, "dumbbell": {**HOME["dumbbell"], "loss": 0.01}}
+    refused = LinuxVirtual().supports(json.loads(language.normalise(json.dumps(document))))
+    assert [refusal.path for refusal in refused] == ["flows.1.tcp.segmentation_offload"]
 
 
 def test_flows_share_the_parameters_of_a_congestion_control(cache):
@@ -301,6 +312,128 @@ def test_a_queue_inside_a_shaper_is_the_bottleneck():
     # 49 packets of 1514 B wait in front of a packet that just fits.
     assert 80 < link["max_sojourn"] <= 50 * 1514 * 8 / 5e6 * 1e3
     assert link["drops"] > 0
+
+
+PINGS = {
+    "duration": "5s",
+    "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "forward_share": 1},
+    "flows": [{"name": "ping", "traffic": {"kind": "ping", "interval": "1ms"}}],
+}
+
+
+def pings(change):
+    """The pings of the sender through a dumbbell with an impairment, each direction counted apart."""
+    outcome = run({**PINGS, "dumbbell": {**PINGS["dumbbell"], **change}}, record_packets=True)
+    assert outcome.suspect is None
+    packets = pl.DataFrame(outcome.tables()["packets"]).filter(box="host", direction=0)
+    return packets.filter(event="send"), packets.filter(event="receive")
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("change", "share"),
+    [
+        ({"loss": 0.1}, 0.9),
+        ({"impair": {"gilbert_elliott": {"p": 0.01, "r": 0.09}}}, 0.9),
+        ({"impair": {"duplicate": 0.1}}, 1.1),
+        (
+            {"vary": {"loss": {"kind": "steps", "steps": [{"at": "2s", "value": 0.99}, {"at": "3s", "value": 0}]}}},
+            0.802,
+        ),
+    ],
+)
+def test_the_kernel_loses_and_copies_packets_with_their_probability(change, share):
+    sent, received = pings(change)
+    # Five standard deviations. Losses in bursts vary more: the chain has a memory of ten packets.
+    spread = 5 * (0.1 * 0.9 / sent.height) ** 0.5 * (19**0.5 if "impair" in change else 1)
+    assert received.height / sent.height == pytest.approx(share, abs=spread)
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("distribution", "deviation"),
+    [("uniform", 3 / 3**0.5), ("normal", 3), ("pareto", 3), ("paretonormal", 3 * (1 / 16 + 9 / 16) ** 0.5)],
+)
+def test_jitter_has_the_size_and_the_order_that_were_asked_for(distribution, deviation):
+    for reorder in (False, True):
+        jitter = {"size": "3ms", "distribution": distribution, "reorder": reorder}
+        sent, received = pings({"impair": {"jitter": jitter}})
+        assert received["seq"].is_sorted() is not reorder
+        delays = sent.join(received, on="seq").select((pl.col("time_ns_right") - pl.col("time_ns")) / 1e6).to_series()
+        if reorder:
+            # Behind 20 ms of propagation and 0.07 ms of transmission. netem ends a distribution at four times its size.
+            assert delays.mean() == pytest.approx(20.07, abs=0.3)
+            assert 0.75 * deviation < delays.std() < 1.05 * deviation
+            assert delays.max() < 20.07 + 4 * 3 + 0.1
+
+
+@needs_kernel
+def test_an_outage_and_a_timeline_change_the_network_at_their_instants():
+    path = {"path": ["line", "there", "tunnel"], "return_path": []}
+    load = {"kind": "cbr", "transport": "udp", "rate": "2Mbit/s", "packet": "200B"}
+    document = {
+        "duration": "5s",
+        "boxes": [
+            {"kind": "link", "name": "line", "rate": "1Mbit/s", "queue": "pfifo limit 100"},
+            {"kind": "delay", "name": "there", "delay": "0s"},
+            {"kind": "outage", "name": "tunnel", "first": "1s", "length": "500ms"},
+        ],
+        "flows": [
+            {"name": "ping", **path, "traffic": {"kind": "ping", "interval": "10ms"}},
+            {"name": "load", **path, "traffic": load, "start": "3s"},
+        ],
+        "timeline": [
+            {"at": "2s", "key": "boxes[1].delay", "value": "30ms"},
+            {"at": "4s", "key": "boxes[0].rate", "value": "500kbit/s"},
+            {"at": "4s", "key": "boxes[0].queue", "value": "fq_codel"},
+        ],
+    }
+    outcome = run(document)
+    series = pl.DataFrame(outcome.tables()["probe_series"])
+    series = series.with_columns(sent=pl.col("time_s") - pl.col("rtt_ms") / 1e3)
+    for start, replies, rtt in ((0.5, 45, 0), (1.02, 0, None), (1.51, 45, 0), (2.1, 45, 30)):
+        found = series.filter(pl.col("sent").is_between(start, start + 0.45))["rtt_ms"]
+        assert len(found) == pytest.approx(replies, abs=1)
+        assert rtt is None or found.mean() == pytest.approx(rtt, abs=0.1)
+    link = pl.DataFrame(outcome.tables()["link_series"]).filter(link="line")
+    for until, rate in ((3.95, 1), (5, 0.5)):
+        row = link.filter(pl.col("time_s") <= until).row(-1, named=True)
+        assert row["rate_mbps"] == pytest.approx(rate)
+        assert row["throughput_mbps"] == pytest.approx(rate, rel=0.05)
+        assert row["utilization"] == pytest.approx(1, abs=0.05)
+    assert "new_flow_count" in json.loads(outcome.metrics_json())["link_metrics"]["line"]
+
+
+@needs_kernel
+@pytest.mark.parametrize(("new", "kept"), [("pfifo limit 200", True), ("bfifo limit 200000", False)])
+def test_a_new_queue_keeps_what_waits_if_the_kernel_can_change_the_old_one(new, kept):
+    document = {
+        "duration": "2s",
+        "dumbbell": {"rate": "1Mbit/s", "rtt": "20ms", "queue": "pfifo limit 100"},
+        "flows": [
+            {
+                "traffic": {"kind": "cbr", "transport": "udp", "rate": "10Mbit/s", "packet": "1000B"},
+                "stop": "500ms",
+            }
+        ],
+        "timeline": [{"at": "1s", "key": "dumbbell.queue", "value": new}],
+    }
+    outcome = run(document)
+    link = json.loads(outcome.metrics_json())["link_metrics"]["bottleneck"]
+    # A hundred packets wait at 0.5 s, and 61 have been sent until 1 s.
+    sent = link["throughput"] * 2e6 / 8 / 1028
+    assert sent == pytest.approx(161 if kept else 122, abs=8)
+    assert link["arrivals"] == pytest.approx(sent + link["drops"] + link["backlog_packets"], abs=2)
+
+
+@needs_kernel
+def test_a_flow_that_starts_later_is_measured_like_the_others():
+    document = {
+        **HOME,
+        "timeline": [{"at": "1s", "key": "flows[2]", "value": {"name": "late", "cca": "cubic"}}],
+    }
+    metrics = json.loads(run(document).metrics_json())["flow_metrics"]
+    assert 1 < metrics["late"]["mean_throughput_l4"] < 6
 
 
 @needs_kernel

@@ -6,6 +6,7 @@ mod chance;
 mod factory;
 pub mod gilbert_elliott;
 
+pub use chance::VaryingProbability;
 pub use factory::{Action, Factory, Impairment};
 
 /// Declares the modules of the impairments and the configuration type.

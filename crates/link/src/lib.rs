@@ -34,7 +34,7 @@ mod varying_rate;
 pub use carrier::{Carrier, Reading};
 pub use deliveries::{DELIVERY_BYTES, Deliveries};
 pub use file::{Disk, Files, ReadOnce};
-pub use impairment::{Action, Impairment, ImpairmentConfig, gilbert_elliott};
+pub use impairment::{Action, Impairment, ImpairmentConfig, VaryingProbability, gilbert_elliott};
 pub use loaded_rate::LoadedRate;
 pub use pauses::Pauses;
 pub use quantity::{Probability, Quantity};

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use bloatlab_aqm::Ecn;
+use bloatlab_aqm::{Ecn, QueueConfig};
 use bloatlab_link::VaryingRate;
 use bloatlab_outcome::{LinkAtEnd, LinkStats, mbps};
-use bloatlab_scenario::{Plan, PlanBoxKind, PlanLink};
+use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanLink};
 use bloatlab_units::{Interrupt, MILLISECOND, Nanos, SECOND, Streams};
 use rustc_hash::FxHashMap;
 
@@ -65,6 +65,8 @@ pub(crate) struct KernelLink {
     device: u32,
     timers: Timers,
     link: PlanLink,
+    /// Its queue discipline now.
+    queue: KernelQueue,
     varying: Option<VaryingRate>,
     /// The rate now, bit/s.
     rate: f64,
@@ -75,10 +77,16 @@ pub(crate) struct KernelLink {
     arrivals: u64,
     seen: TrafficCounters,
     observed_at: Nanos,
+    /// Whether the rate changes during the run.
+    has_rates: bool,
     /// What is counted, as at our own links.
     pub stats: LinkStats,
-    /// Time integral of the rate since the warm-up, bits.
+    /// Time integrals of the rate, bits: since the warm-up, and since the last sample.
     capacity: f64,
+    capacity_of_sample: f64,
+    /// Until when the integrals were taken.
+    integrated_to: Nanos,
+    sampled_at: Nanos,
 }
 
 /// What tells the frames inside apart: flow, direction, sequence numbers, time stamp and size.
@@ -123,18 +131,22 @@ impl KernelLink {
             }),
             rate: link.rate.0 as f64,
             link: link.clone(),
+            queue: KernelQueue::of(link).map_err(io::Error::other)?,
             next_rate_at: 0,
             inside: FxHashMap::default(),
             arrivals: 0,
             seen: TrafficCounters::default(),
             observed_at: 0,
+            has_rates: link.vary_rate.is_some() || has_new_rate(plan, number),
             stats: LinkStats::default(),
             capacity: 0.0,
+            capacity_of_sample: 0.0,
+            integrated_to: 0,
+            sampled_at: 0,
         };
         let class = this.class();
         this.netlink.add_class(device, HTB, CLASS, class)?;
-        let queue = KernelQueue::of(link).map_err(io::Error::other)?;
-        add_queue(&queue.commands(&name, "1:1"))?;
+        call_tc(&this.queue.commands(&name, &CLASS.to_string()))?;
         Ok((this, devices))
     }
 
@@ -194,30 +206,75 @@ impl KernelLink {
         };
         self.next_rate_at = now + RATE_PERIOD;
         let (rate, _) = varying.sample(self.next_rate_at);
-        if rate != self.rate {
-            self.rate = rate;
-            let class = self.class();
-            self.netlink.change_class(self.device, HTB, CLASS, class)?;
+        self.set_rate(now, rate)
+    }
+
+    /// The link has another rate, bit/s, from now on.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn set_rate(&mut self, now: Nanos, rate: f64) -> io::Result<()> {
+        if rate == self.rate {
+            return Ok(());
         }
+        self.integrate(now);
+        self.rate = rate;
+        let class = self.class();
+        self.netlink.change_class(self.device, HTB, CLASS, class)
+    }
+
+    /// The link has another queue discipline from now on. If the kernel can change the old one into it, the packets that wait stay. Otherwise the
+    /// kernel drops them, which no queue discipline counts.
+    ///
+    /// # Errors
+    /// The kernel refuses the queue.
+    pub fn set_queue(&mut self, now: Nanos, queue: &QueueConfig) -> io::Result<()> {
+        self.observe(now)?;
+        let link = PlanLink {
+            queue: queue.clone(),
+            ..self.link.clone()
+        };
+        let new = KernelQueue::of(&link).map_err(io::Error::other)?;
+        let old = std::mem::replace(&mut self.queue, new);
+        let new = &self.queue;
+        let [device, parent] = [format!("link{}", self.number), CLASS.to_string()];
+        if new.sets_all_of(&old) && call_tc(&[new.change(&device, &parent)]).is_ok() {
+            return Ok(());
+        }
+        self.stats.drops += self.seen.backlog;
+        self.stats.interval.drops += self.seen.backlog;
+        self.netlink.remove_qdisc(self.device, CLASS)?;
+        call_tc(&new.commands(&device, &parent))?;
+        self.seen = TrafficCounters::default();
         Ok(())
+    }
+
+    /// Takes the integrals of the rate.
+    fn integrate(&mut self, now: Nanos) {
+        let bits = self.rate * (now - self.integrated_to) as f64 / SECOND as f64;
+        self.capacity += bits;
+        self.capacity_of_sample += bits;
+        self.integrated_to = now;
     }
 
     /// Reads the kernel's counters and returns the row of the interval that ends now.
     pub fn sample(&mut self, now: Nanos) -> io::Result<[f64; 8]> {
-        let span = (now - self.observed_at).max(1);
+        let span = (now - self.sampled_at).max(1);
+        self.sampled_at = now;
         self.observe(now)?;
         let (seen, interval) = (self.seen, self.stats.take_interval());
         let throughput = mbps(self.stats.take_bytes() as f64, span);
+        let rate = std::mem::take(&mut self.capacity_of_sample) * SECOND as f64 / span as f64;
         Ok([
             seen.backlog as f64,
             self.backlog_bytes() as f64,
             interval.mean_sojourn(),
             throughput,
-            (throughput * 1e6 / self.rate.max(1.0)).min(1.0),
+            (throughput * 1e6 / rate.max(1.0)).min(1.0),
             interval.drops as f64,
             interval.marks as f64,
-            if self.varying.is_some() {
-                self.rate * 1e-6
+            if self.has_rates {
+                rate * 1e-6
             } else {
                 f64::NAN
             },
@@ -231,7 +288,7 @@ impl KernelLink {
         let drops = counters.drops - self.seen.drops;
         let span = now - self.observed_at;
         self.stats.length.add(self.seen.backlog, span);
-        self.capacity += self.rate * span as f64 / SECOND as f64;
+        self.integrate(now);
         self.seen = counters;
         self.observed_at = now;
         let bytes = self.backlog_bytes();
@@ -316,8 +373,14 @@ pub(crate) fn add_pair(netlink: &mut Netlink, name: &str, mtu: u32) -> io::Resul
     Ok(devices)
 }
 
-/// Sets a queue discipline up by these lines of `tc -batch`.
-fn add_queue(commands: &[String]) -> io::Result<()> {
+/// Whether the timeline changes the rate of a link.
+fn has_new_rate(plan: &Plan, changed: usize) -> bool {
+    let mut effects = plan.timeline.iter().flat_map(|change| &change.effects);
+    effects.any(|effect| matches!(effect, Effect::Rate { number, .. } if *number == changed))
+}
+
+/// Sets a queue discipline up, or changes it, by these lines of `tc -batch`.
+fn call_tc(commands: &[String]) -> io::Result<()> {
     let tc = Command::new("tc")
         .args(["-batch", "-"])
         .stdin(Stdio::piped())

@@ -63,6 +63,19 @@ impl KernelLinks {
         &mut self.links[index]
     }
 
+    /// Does something with the link of a box, if packets cross it.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn of_box(
+        &mut self,
+        number: usize,
+        act: impl FnOnce(&mut KernelLink) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let found = self.links.iter_mut().find(|link| link.number == number);
+        found.map_or(Ok(()), act)
+    }
+
     /// When something is to be done next.
     pub fn next_at(&self) -> Nanos {
         let changes = self.links.iter().map(KernelLink::next_at);
@@ -114,7 +127,7 @@ impl KernelLinks {
         let warmup = if self.is_warm { self.warmup } else { 0 };
         let (from, to) = (warmup as f64 * 1e-9, end as f64 * 1e-9);
         let flows = Flows::new(&outcome.flows, &outcome.flow_metrics, from, to);
-        let with_data = plan.flows.iter().filter(|flow| flow.traffic.has_data());
+        let with_data = plan.all_flows().filter(|flow| flow.traffic.has_data());
         let paths: Vec<&[usize]> = with_data.map(|flow| &flow.forward[..]).collect();
         let crosses = |link: &KernelLink, flow: usize| paths[flow].contains(&link.number);
         let crossed = |link: &KernelLink| (0..paths.len()).any(|flow| crosses(link, flow));

@@ -54,6 +54,25 @@ impl KernelQueue {
         all
     }
 
+    /// Whether its words set everything that those of another one set, so that the kernel can change the other one into it.
+    pub fn sets_all_of(&self, other: &Self) -> bool {
+        // A word of tc is a name or begins with a digit.
+        let names = |queue: &Self| -> Vec<String> {
+            let words = queue.words.split(' ');
+            let names =
+                words.filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
+            names.map(str::to_owned).collect()
+        };
+        let has_classes = !self.classes.is_empty() || !other.classes.is_empty();
+        !has_classes && names(self) == names(other)
+    }
+
+    /// The line of `tc -batch` that changes the queue discipline below `parent` of a device into this one.
+    pub fn change(&self, device: &str, parent: &str) -> String {
+        let words = &self.words;
+        format!("qdisc change dev {device} parent {parent} handle {HANDLE} {words}")
+    }
+
     /// The lines of `tc -batch` that put it below `parent` of a device.
     pub fn commands(&self, device: &str, parent: &str) -> Vec<String> {
         let words = &self.words;
@@ -100,6 +119,25 @@ mod tests {
                 "class add dev link0 parent 10: classid 10:1 htb rate 10mbit",
                 "qdisc add dev link0 parent 10:1 codel limit 50",
             ]
+        );
+    }
+
+    #[test]
+    fn a_queue_can_become_another_that_sets_the_same_words() {
+        let queue = |words: &str| KernelQueue {
+            words: words.to_owned(),
+            classes: Vec::new(),
+        };
+        let short = queue("pfifo limit 10");
+        assert!(queue("pfifo limit 2000").sets_all_of(&short));
+        assert!(!queue("bfifo limit 2000b").sets_all_of(&short));
+        let aqm = queue("fq_codel limit 100 target 5ms ecn");
+        assert!(queue("fq_codel limit 200 target 10ms ecn").sets_all_of(&aqm));
+        assert!(!queue("fq_codel limit 100 target 5ms noecn").sets_all_of(&aqm));
+        assert!(!queue("fq_codel limit 100").sets_all_of(&aqm));
+        assert_eq!(
+            short.change("link0", "1:1"),
+            "qdisc change dev link0 parent 1:1 handle 10: pfifo limit 10"
         );
     }
 

@@ -23,6 +23,7 @@ mod lateness;
 mod layout;
 mod link;
 mod namespace;
+mod netems;
 pub mod netlink;
 mod packet_socket;
 mod places;

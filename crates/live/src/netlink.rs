@@ -2,6 +2,7 @@
 
 mod htb;
 mod links;
+mod netem;
 mod queue_statistics;
 mod routing;
 mod tc;
@@ -20,8 +21,9 @@ use crate::Namespace;
 
 pub use htb::HtbClass;
 pub use links::{LinkCounters, VethEnd};
+pub use netem::{MOST_JITTER, Netem};
 pub use queue_statistics::{Statistics, statistics_below};
-pub use tc::{Fifo, Handle, Htb, Netem, Qdisc, QdiscOptions, TrafficCounters};
+pub use tc::{Fifo, Handle, Htb, Qdisc, QdiscOptions, TrafficCounters};
 
 /// Requests that are sent before their answers are read. Their answers must fit into the socket's receive buffer.
 const BATCH: usize = 64;

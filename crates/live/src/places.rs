@@ -54,7 +54,7 @@ pub(crate) struct Watch {
 pub(crate) fn watch(plan: &Plan, flows: &[&PlanFlow]) -> Watch {
     let mut with_data = flows.iter().filter(|flow| flow.traffic.has_data());
     let mut bits = 0;
-    let mut is_varying = false;
+    let mut is_varying = !plan.timeline.is_empty();
     for planned in &plan.boxes {
         if let PlanBoxKind::Link(link) = &planned.kind {
             bits += link.rate.0 / (SECOND / BURST);

@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
+use bloatlab_link::ImpairmentConfig;
 use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario};
 
 use crate::buffers::with_buffers;
 use crate::kernel_queue::KernelQueue;
 use crate::layout::layout;
+use crate::netlink::MOST_JITTER;
 use crate::probe::{congestion_controls, find, queue_error};
 use crate::run::LinkKind;
 
@@ -85,7 +87,8 @@ pub fn refusals(scenario: &Scenario, plan: Plan, kernel: Kernel<'_>) -> Vec<Refu
         Kernel::Here(LinkKind::Kernel) => found.extend(check_kernel_links(scenario, plan)),
         Kernel::Virtual { queues, .. } => {
             found.extend(check_routed(scenario, plan, queues));
-            for (index, key, reason) in check_shared_parameters(plan) {
+            let of_flows = check_shared_parameters(plan).into_iter();
+            for (index, key, reason) in of_flows.chain(check_offload(plan)) {
                 let path = path_of(index, &key);
                 found.push(Refusal { path, reason });
             }
@@ -255,34 +258,91 @@ fn check_routed(scenario: &Scenario, plan: &Plan, queues: &[String]) -> Vec<Refu
     if scenario.cell.is_some() {
         return vec![refusal("cell".into(), "the kernel has no 5G cell")];
     }
-    if !plan.timeline.is_empty() {
-        let why = "a kernel in virtual time makes no changes during a run";
-        return vec![refusal("timeline".into(), why)];
-    }
-    let mut found = check_queues(scenario, plan, "--engine sim", |words| {
+    let lacks = |words: &str| {
         let kind = words.split(' ').next().unwrap_or_default();
         let known = queues.join(", ");
         let is_known = queues.iter().any(|known| known == kind);
         (!is_known)
             .then(|| format!("this kernel has no queue discipline `{kind}` (it has {known})"))
-    });
+    };
+    let mut found = check_queues(scenario, plan, "--engine sim", lacks);
+    found.extend(check_later_queues(plan, lacks));
     for (index, planned) in plan.boxes.iter().enumerate() {
-        let why = match &planned.kind {
-            PlanBoxKind::Impairment(_) => "is no link and no delay",
+        let (key, why) = match &planned.kind {
+            PlanBoxKind::Impairment(ImpairmentConfig::Corrupt(_)) => {
+                let why =
+                    "the kernel damages the headers of packets, too, so that routers drop some";
+                ("corrupt", why)
+            }
+            PlanBoxKind::Impairment(ImpairmentConfig::Loss(loss)) if !loss.spacing.is_default() => {
+                ("spacing", "the kernel loses packets at random")
+            }
             PlanBoxKind::Delay {
-                jitter: Some(_), ..
-            } => "varies from packet to packet",
+                jitter: Some(jitter),
+                ..
+            } if jitter.size.0 > MOST_JITTER => ("jitter.size", "the kernel's is at most 2147 ms"),
             _ => continue,
         };
-        let path = match (&scenario.dumbbell, planned.name.as_str()) {
-            (None, _) => format!("boxes.{index}"),
-            (Some(_), name @ ("loss" | "reverse_loss")) => format!("dumbbell.{name}"),
-            (Some(_), name) if name.starts_with("reverse") => "dumbbell.reverse_impair".into(),
-            (Some(_), _) => "dumbbell.impair".into(),
+        let is_back = planned.name.starts_with("reverse");
+        let path = match (&scenario.dumbbell, key) {
+            (None, "corrupt") => format!("boxes.{index}"),
+            (None, key) => format!("boxes.{index}.{key}"),
+            (Some(_), "spacing") => "dumbbell.loss_spacing".into(),
+            (Some(_), key) if is_back => format!("dumbbell.reverse_impair.{key}"),
+            (Some(_), key) => format!("dumbbell.impair.{key}"),
         };
         found.push(refusal(path, why));
     }
     found
+}
+
+/// Refuses queues of the timeline that Linux lacks, or that `refused` does not accept by their words in tc.
+fn check_later_queues(plan: &Plan, refused: impl Fn(&str) -> Option<String>) -> Vec<Refusal> {
+    let mut found = Vec::new();
+    for (index, change) in plan.timeline.iter().enumerate() {
+        for effect in &change.effects {
+            let Effect::Queue { number, queue } = effect else {
+                continue;
+            };
+            let (PlanBoxKind::Link(link), false) = (
+                &plan.boxes[*number].kind,
+                matches!(queue, QueueConfig::Python(_)),
+            ) else {
+                continue;
+            };
+            let link = PlanLink {
+                queue: queue.clone(),
+                ..(**link).clone()
+            };
+            let reason = match KernelQueue::of(&link) {
+                Ok(queue) => queue.all_words().iter().find_map(|words| refused(words)),
+                Err(reason) => Some(reason),
+            };
+            found.extend(reason.map(|reason| Refusal {
+                path: format!("timeline.{index}.value"),
+                reason,
+            }));
+        }
+    }
+    found
+}
+
+/// Refuses segmentation offload on paths with losses and duplicates, because the kernel would lose whole buffers.
+fn check_offload(plan: &Plan) -> Vec<(usize, String, String)> {
+    let impairs = |number: &usize| match &plan.boxes[*number].kind {
+        PlanBoxKind::Impairment(_) => true,
+        PlanBoxKind::Delay { jitter, .. } => jitter.is_some(),
+        PlanBoxKind::Link(_) => false,
+    };
+    let flows = plan.all_flows().enumerate();
+    let offloading = flows.filter(|(_, flow)| {
+        let mut path = flow.forward.iter().chain(&flow.reverse);
+        flow.traffic.is_tcp() && flow.tcp.segmentation_offload && path.any(impairs)
+    });
+    let why = "the kernel's impairments act on whole buffers; set it to false or use --engine sim";
+    let key = "tcp.segmentation_offload";
+    let refused = offloading.map(|(index, _)| (index, key.to_owned(), why.to_owned()));
+    refused.collect()
 }
 
 /// Refuses rings of devices, and queues that Linux lacks or that `refused` does not accept by their words in tc. `instead` is what to use for them.

@@ -3,24 +3,19 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use bloatlab_link::{VaryDelay, VaryingDelay};
-use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
-use bloatlab_units::{Interrupt, MILLISECOND, Nanos, Streams};
+use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow};
+use bloatlab_units::{Nanos, Streams};
 
 use crate::kernel_link::{KernelLink, Timers, add_pair};
 use crate::laid::Laid;
-use crate::netlink::{Handle, Netem, Netlink, QdiscOptions};
+use crate::netems::{Netems, delay_of};
+use crate::netlink::Netlink;
 use crate::places::{Place, Places, watch};
 use crate::sysctl;
 use crate::tap::Tap;
 
-/// Packets that a delay holds at most: more than any path has in flight.
-const HELD: u32 = 1_000_000;
-/// Time between two changes of a delay that varies.
-const DELAY_PERIOD: Nanos = 10 * MILLISECOND;
 /// Number of the routing table of the device with index 0.
 const FIRST_TABLE: u32 = 1000;
-const NETEM: Handle = Handle::new(1, 0);
 
 /// Settings of the namespace of the routers.
 const ROUTER: [(&str, &str); 6] = [
@@ -39,17 +34,8 @@ const ROUTER: [(&str, &str); 6] = [
 pub(crate) struct Hop {
     /// Indices of its devices: packets enter the first and come out of the second.
     devices: [u32; 2],
-    /// Index of the link that it is, among the links; `None`: it only delays.
+    /// Index of the link that it is, among the links; `None`: it is netem.
     pub link: Option<usize>,
-}
-
-/// A delay that varies.
-struct Varied {
-    device: u32,
-    /// Index of the delay, if it is the last of a path.
-    last: Option<usize>,
-    delay: VaryingDelay,
-    next_at: Nanos,
 }
 
 /// A step of a path, before it has devices.
@@ -57,8 +43,8 @@ struct Varied {
 enum Step {
     /// The link of this box.
     Link(usize),
-    /// The delay of this box.
-    Delay(usize),
+    /// The delay or the impairment of this box.
+    Netem(usize),
 }
 
 /// The network.
@@ -68,14 +54,12 @@ pub(crate) struct Routed {
     pub paths: Vec<[Vec<usize>; 2]>,
     /// By flow and direction: the index of the last delay of the path, if the device that leads to the host has it.
     pub last: Vec<[Option<usize>; 2]>,
-    /// The delays of the devices that lead to hosts, as they are now.
-    pub last_delays: Vec<Nanos>,
     pub places: Places,
     pub tap: Tap,
     /// The longest time between two looks at the tap.
     pub longest_wait: Nanos,
+    pub netems: Netems,
     netlink: Netlink,
-    varied: Vec<Varied>,
 }
 
 impl Routed {
@@ -97,12 +81,11 @@ impl Routed {
             hops: Vec::new(),
             paths: Vec::new(),
             last: Vec::new(),
-            last_delays: Vec::new(),
             places: Places::default(),
             tap: Tap::open(watch.places)?,
             longest_wait: watch.longest_wait,
+            netems: Netems::open()?,
             netlink: Netlink::open()?,
-            varied: Vec::new(),
         };
         let streams = Streams::new(seed);
         let mut paths: Vec<[Vec<Step>; 2]> = flows
@@ -141,10 +124,10 @@ impl Routed {
                     links.push(link);
                     this.add_hop(devices, Some(links.len() - 1))
                 }
-                Step::Delay(number) => {
+                Step::Netem(number) => {
                     let devices =
-                        add_pair(&mut this.netlink, &format!("delay{number}"), laid.mtu())?;
-                    this.add_delay((devices[0], None), (plan, number), &streams)?;
+                        add_pair(&mut this.netlink, &format!("netem{number}"), laid.mtu())?;
+                    this.netems.add(devices[0], (plan, number), &streams)?;
                     this.add_hop(devices, None)
                 }
             };
@@ -177,7 +160,7 @@ impl Routed {
             for (path, host) in paths.iter().zip([flow.hosts[1], flow.hosts[0]]) {
                 let (namespace, _) = laid.hosts[host as usize];
                 let step = path.last().copied();
-                let step = step.filter(|step| matches!(step, Step::Delay(_)));
+                let step = step.filter(|step| is_plain_delay(plan, *step));
                 let known = last[namespace].get_or_insert(step);
                 if *known != step {
                     *known = None;
@@ -186,13 +169,11 @@ impl Routed {
         }
         let mut indices = Vec::with_capacity(last.len());
         for (end, step) in laid.ends.iter().zip(last) {
-            let Some(Step::Delay(number)) = step.flatten() else {
+            let Some(Step::Netem(number)) = step.flatten() else {
                 indices.push(None);
                 continue;
             };
-            let index = self.last_delays.len();
-            self.last_delays.push(delay_of(plan, number).0);
-            self.add_delay((end.index, Some(index)), (plan, number), streams)?;
+            let index = self.netems.add_last(end.index, (plan, number), streams)?;
             indices.push(Some(index));
         }
         Ok(indices)
@@ -203,32 +184,6 @@ impl Routed {
         self.hops.push(Hop { devices, link });
         self.places.put(devices[1], Place::Hop(number));
         number
-    }
-
-    /// Lets a device delay packets as a box does.
-    fn add_delay(
-        &mut self,
-        (device, last): (u32, Option<usize>),
-        (plan, number): (&Plan, usize),
-        streams: &Streams,
-    ) -> io::Result<()> {
-        let (delay, vary) = delay_of(plan, number);
-        self.set_delay(device, delay)?;
-        if let Some(vary) = vary {
-            let delay = VaryingDelay::new(delay).varied(vary, streams, &Interrupt::default());
-            self.varied.push(Varied {
-                device,
-                last,
-                delay,
-                next_at: 0,
-            });
-        }
-        Ok(())
-    }
-
-    fn set_delay(&mut self, device: u32, delay: Nanos) -> io::Result<()> {
-        let netem = QdiscOptions::Netem(Netem { delay, limit: HELD });
-        self.netlink.set_qdisc(device, Handle::ROOT, NETEM, netem)
     }
 
     /// Leads the packets of all flows along their paths: behind each device there is a table with a route to each host that packets go to.
@@ -278,52 +233,37 @@ impl Routed {
             .map(|index| Ok((self.netlink.name_of(index)?, index)));
         named.collect()
     }
-
-    /// When a delay is to be set next; the end of time if none varies.
-    pub fn next_at(&self) -> Nanos {
-        let instants = self.varied.iter().map(|varied| varied.next_at);
-        instants.min().unwrap_or(Nanos::MAX)
-    }
-
-    /// Sets delays that are due.
-    ///
-    /// # Errors
-    /// A device is gone.
-    pub fn vary(&mut self, now: Nanos) -> io::Result<()> {
-        let mut changes = Vec::new();
-        for varied in self.varied.iter_mut().filter(|one| one.next_at <= now) {
-            varied.next_at = now + DELAY_PERIOD;
-            let delay = varied.delay.arrival(now) - now;
-            changes.push((varied.device, varied.last, delay));
-        }
-        for (device, last, delay) in changes {
-            self.set_delay(device, delay)?;
-            if let Some(index) = last {
-                self.last_delays[index] = delay;
-            }
-        }
-        Ok(())
-    }
 }
 
-/// The delay of a box, and how it varies.
-fn delay_of(plan: &Plan, number: usize) -> (Nanos, Option<&VaryDelay>) {
+/// Whether a step delays all packets by the same time, so that it is known when each arrives.
+fn is_plain_delay(plan: &Plan, step: Step) -> bool {
+    let Step::Netem(number) = step else {
+        return false;
+    };
     match &plan.boxes[number].kind {
-        PlanBoxKind::Link(link) => (link.delay, link.vary_delay.as_ref()),
-        PlanBoxKind::Delay { delay, vary, .. } => (*delay, vary.as_ref()),
-        // `refusals` has refused them.
-        PlanBoxKind::Impairment(_) => (0, None),
+        PlanBoxKind::Link(_) => true,
+        PlanBoxKind::Delay { jitter, .. } => jitter.is_none(),
+        PlanBoxKind::Impairment(_) => false,
     }
 }
 
-/// The steps of a path. Delays that take no time are none.
+/// Whether the timeline changes the delay of a box.
+fn has_new_delay(plan: &Plan, changed: usize) -> bool {
+    let mut effects = plan.timeline.iter().flat_map(|change| &change.effects);
+    effects.any(|effect| matches!(effect, Effect::Delay { number, .. } if *number == changed))
+}
+
+/// The steps of a path. Delays that never take time are none.
 fn steps(plan: &Plan, path: &[usize]) -> Vec<Step> {
     let of_box = |&number: &usize| {
-        let is_link = matches!(plan.boxes[number].kind, PlanBoxKind::Link(_));
-        let link = is_link.then_some(Step::Link(number));
-        let delays = !matches!(delay_of(plan, number), (0, None));
-        link.into_iter()
-            .chain(delays.then_some(Step::Delay(number)))
+        let (link, acts) = match &plan.boxes[number].kind {
+            PlanBoxKind::Link(_) => (Some(Step::Link(number)), false),
+            PlanBoxKind::Delay { jitter, .. } => (None, jitter.is_some()),
+            PlanBoxKind::Impairment(_) => (None, true),
+        };
+        let delays = !matches!(delay_of(plan, number), (0, None)) || has_new_delay(plan, number);
+        let netem = (acts || delays).then_some(Step::Netem(number));
+        link.into_iter().chain(netem)
     };
     path.iter().flat_map(of_box).collect()
 }
@@ -332,6 +272,7 @@ fn steps(plan: &Plan, path: &[usize]) -> Vec<Step> {
 mod tests {
     use super::*;
     use bloatlab_scenario::{Disk, Limits, Scenario};
+    use bloatlab_units::MILLISECOND;
 
     fn plan(text: &str) -> Plan {
         let checked = Scenario::load(text, &Disk, &Limits::default());
@@ -348,7 +289,41 @@ mod tests {
         let forward = steps(&plan, &flow.forward);
         assert!(matches!(forward[..], [Step::Link(_)]), "{forward:?}");
         let reverse = steps(&plan, &flow.reverse);
-        assert!(matches!(reverse[..], [Step::Delay(_)]), "{reverse:?}");
+        assert!(matches!(reverse[..], [Step::Netem(_)]), "{reverse:?}");
+    }
+
+    #[test]
+    fn jitter_and_impairments_are_steps_whose_packets_are_seen_to_arrive() {
+        let plan = plan(
+            r#"{"duration": "1s", "flows": [{"cca": "reno"}],
+                "dumbbell": {"rate": "10Mbit/s", "rtt": "20ms", "forward_share": 0.5, "loss": 0.01,
+                             "impair": {"duplicate": 0.1, "jitter": {"size": "1ms"}}}}"#,
+        );
+        let forward = steps(&plan, &plan.flows[0].forward);
+        let names = |step: &Step| match step {
+            Step::Link(number) | Step::Netem(number) => plan.boxes[*number].name.clone(),
+        };
+        let named: Vec<String> = forward.iter().map(names).collect();
+        assert_eq!(named, ["bottleneck", "loss", "duplicate", "forward_delay"]);
+        assert!(forward.iter().all(|&step| !is_plain_delay(&plan, step)));
+        let back = steps(&plan, &plan.flows[0].reverse);
+        assert!(back.iter().all(|&step| is_plain_delay(&plan, step)));
+    }
+
+    #[test]
+    fn a_delay_that_the_timeline_changes_is_a_step_from_the_start() {
+        let text = |timeline: &str| {
+            format!(
+                r#"{{"duration": "2s", "flows": [{{"cca": "reno", "path": ["line", "wait"], "return_path": []}}],
+                    "boxes": [{{"kind": "link", "name": "line", "rate": "1Mbit/s"}}, {{"kind": "delay", "name": "wait", "delay": "0s"}}],
+                    "timeline": [{timeline}]}}"#
+            )
+        };
+        let change = r#"{"at": "1s", "key": "boxes[1].delay", "value": "5ms"}"#;
+        for (timeline, expected) in [("", 1), (change, 2)] {
+            let plan = plan(&text(timeline));
+            assert_eq!(steps(&plan, &plan.flows[0].forward).len(), expected);
+        }
     }
 
     #[test]
@@ -361,7 +336,7 @@ mod tests {
         let Step::Link(first) = forward[0] else {
             panic!("{forward:?}")
         };
-        assert_eq!(forward[1], Step::Delay(first));
+        assert_eq!(forward[1], Step::Netem(first));
         assert_eq!(forward.len(), 4);
         assert_eq!(delay_of(&plan, first).0, 5 * MILLISECOND);
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use bloatlab_outcome::{Outcome, Step};
-use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow, Traffic};
+use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow, Traffic};
 use bloatlab_sim::{Control, NoPlugins, Order, Report, Session};
 use bloatlab_tcp::LinuxSettings;
 use bloatlab_units::{MILLISECOND, Nanos};
@@ -91,7 +91,9 @@ pub fn run_in_virtual_time(
         directory: directory(&flows, &laid),
         links: KernelLinks::new(&plan, links),
         session,
-        arriving: Arriving::new(network.last_delays.len()),
+        arriving: Arriving::new(network.netems.last_delays.len()),
+        plan: &plan,
+        changes: 0,
         network,
         clock,
         start: clock.realtime_at_start(),
@@ -173,6 +175,9 @@ struct Passage {
 
 /// A run that is under way.
 struct Run<'a> {
+    plan: &'a Plan,
+    /// Number of changes of the timeline that have been made.
+    changes: usize,
     session: Session<'a>,
     hosts: Hosts,
     directory: Directory,
@@ -200,7 +205,7 @@ impl Run<'_> {
             }
             tell(now);
             let due = self.session.next_at().min(self.links.next_at());
-            let due = due.min(self.network.next_at()).min(end);
+            let due = due.min(self.network.netems.next_at()).min(end);
             wait(
                 &[self.hosts.as_fd()],
                 due.saturating_sub(now).min(self.network.longest_wait),
@@ -216,13 +221,46 @@ impl Run<'_> {
             self.session.report(&report);
         }
         self.count(now);
+        self.change(now)?;
         self.session.advance(now)?;
-        self.network.vary(now)?;
+        self.network.netems.turn(now)?;
         self.links.turn(now)?;
         self.session.take_orders(&mut self.orders);
         if !self.orders.is_empty() {
             self.hosts.send(&self.orders);
             self.orders.clear();
+        }
+        Ok(())
+    }
+
+    /// Makes the changes of the timeline that are due, as far as they are the kernel's. Those of flows are the session's.
+    fn change(&mut self, now: Nanos) -> io::Result<()> {
+        let due = self.plan.timeline[self.changes..].iter();
+        for change in due.take_while(|change| change.at <= now) {
+            self.changes += 1;
+            for effect in &change.effects {
+                match effect {
+                    Effect::Rate { number, rate } => {
+                        self.links
+                            .of_box(*number, |link| link.set_rate(now, rate.0 as f64))?;
+                    }
+                    Effect::Queue { number, queue } => {
+                        self.links
+                            .of_box(*number, |link| link.set_queue(now, queue))?;
+                    }
+                    Effect::Delay { number, delay } => {
+                        self.network.netems.set_delay(*number, *delay)?;
+                    }
+                    Effect::Probability {
+                        number,
+                        probability,
+                    } => {
+                        let netems = &mut self.network.netems;
+                        netems.set_probability((self.plan, *number), *probability)?;
+                    }
+                    Effect::Start(_) | Effect::Stop { .. } => {}
+                }
+            }
         }
         Ok(())
     }
@@ -298,7 +336,7 @@ impl Run<'_> {
         let has_passed_all = passed == Some(path.len());
         let last = self.network.last[flow][direction].filter(|_| has_passed_all);
         if let Some(last) = last {
-            let delay = self.network.last_delays[last];
+            let delay = self.network.netems.last_delays[last];
             self.arriving.add(last, at + delay, (owner, frame));
         }
         for index in 0..frame.segments() {

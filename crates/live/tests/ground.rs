@@ -95,7 +95,7 @@ fn queues_keep_their_limits_and_classes_their_rates() {
         let root = Handle::new(1, 0);
         let class = Handle::new(1, 1);
         let options = QdiscOptions::Htb(Htb { default: 1 });
-        netlink.set_qdisc(index, Handle::ROOT, root, options)?;
+        netlink.set_qdisc(index, Handle::ROOT, root, options.clone())?;
         // The last rate needs more than 32 bits.
         netlink.add_class(index, root, class, HtbClass::of_rate(2_500_000, 1514))?;
         for rate in [125_000, 125_000_000, 12_500_000_000] {

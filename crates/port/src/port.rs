@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use bloatlab_aqm::Qdisc;
-use bloatlab_units::Nanos;
+use bloatlab_units::{Nanos, Rate};
 
 use crate::{Backlog, Framed, Transmitter};
 
@@ -199,27 +199,39 @@ impl<P: Framed> Port<P> {
         }
     }
 
+    /// Sets the rate of the packets that are sent from now on. The packet that is being sent keeps its time.
+    pub fn set_rate(&mut self, now: Nanos, rate: Rate) {
+        let busy = self.busy(now);
+        self.transmitter.set_rate(now, rate, busy);
+    }
+
+    /// For how long the transmitter has been busy since the warm-up.
+    fn busy(&self, now: Nanos) -> Nanos {
+        self.backlog.stats.busy - self.transmitter.ahead(now)
+    }
+
     /// Ends the warm-up.
     pub fn reset(&mut self, now: Nanos) {
+        let busy = self.busy(now);
         self.backlog.reset(now, self.transmitter.ahead(now));
-        self.transmitter.reset(now);
+        self.transmitter.reset(now, busy);
     }
 
     /// Ends the run.
     pub fn end(&mut self, end: Nanos) {
         self.backlog.finish(end, self.transmitter.ahead(end));
-        self.transmitter.finish(end);
+        self.transmitter.finish(end, self.backlog.stats.busy);
     }
 
     /// Returns the utilization and, if the rate changes, the mean rate (bit/s) since the last sample, which was `span` ns ago.
     pub fn sample(&mut self, now: Nanos, span: Nanos) -> (f64, f64) {
+        let since_warmup = self.busy(now);
         let busy = self.backlog.stats.take_busy(self.transmitter.ahead(now));
-        self.transmitter.sample(now, busy as f64 / span as f64)
+        self.transmitter.sample(now, span, [busy, since_warmup])
     }
 
     /// Returns the mean rate (bit/s) and the utilization of the measured time.
     pub fn whole(&self, span: Nanos) -> (f64, Option<f64>) {
-        let busy = self.backlog.stats.busy as f64 / span as f64;
-        self.transmitter.whole(busy)
+        self.transmitter.whole(span, self.backlog.stats.busy)
     }
 }

@@ -53,7 +53,7 @@ impl Transmitter {
 
     /// Keeps the mean rate from the start, because the rate may be set during the run.
     pub fn with_mean_rate(mut self) -> Self {
-        self.mean_rate = Some(Box::new(MeanRate::start(self.wire.rate, 0, 0)));
+        self.mean_rate = Some(Box::new(MeanRate::start(self.wire.rate)));
         self
     }
 
@@ -112,11 +112,11 @@ impl Transmitter {
         self.busy_until.saturating_sub(now)
     }
 
-    /// Sets the rate of the packets that are sent from now on. The packet that is being sent keeps its time.
-    pub fn set_rate(&mut self, now: Nanos, rate: Rate, warmup: Nanos, sampled_at: Nanos) {
-        let before = self.wire.rate;
-        let start = || Box::new(MeanRate::start(before, warmup, sampled_at));
-        self.mean_rate.get_or_insert_with(start).set(now, rate);
+    /// Sets the rate of the packets that are sent from now on. The packet that is being sent keeps its time. `busy` is the busy time since the warm-up.
+    pub(crate) fn set_rate(&mut self, now: Nanos, rate: Rate, busy: Nanos) {
+        if let Some(mean) = &mut self.mean_rate {
+            mean.set(now, rate, busy);
+        }
         self.wire = Serialization::new(rate);
     }
 
@@ -131,40 +131,47 @@ impl Transmitter {
         self.varying.as_mut()?.rate.as_mut()
     }
 
-    /// Ends the warm-up.
-    pub fn reset(&mut self, now: Nanos) {
+    /// Ends the warm-up, in which the transmitter was busy for this long.
+    pub(crate) fn reset(&mut self, now: Nanos, busy: Nanos) {
         if let Some(rate) = self.varying_rate() {
             rate.reset(now);
         }
         if let Some(mean) = &mut self.mean_rate {
-            mean.reset(now);
+            mean.reset(now, busy);
         }
     }
 
-    /// Ends the run.
-    pub fn finish(&mut self, end: Nanos) {
+    /// Ends the run. `busy` is the busy time since the warm-up.
+    pub(crate) fn finish(&mut self, end: Nanos, busy: Nanos) {
         if let Some(mean) = &mut self.mean_rate {
-            mean.advance(end);
+            mean.advance(end, busy);
         }
     }
 
-    /// Returns the utilization and, if the rate changes, the mean rate (bit/s) since the last sample. `busy` is the busy share of that time.
-    pub fn sample(&mut self, now: Nanos, busy: f64) -> (f64, f64) {
+    /// Returns the utilization and, if the rate changes, the mean rate (bit/s) since the last sample, which was `span` ns ago. `busy` is the busy time
+    /// since then and since the warm-up.
+    pub(crate) fn sample(&mut self, now: Nanos, span: Nanos, busy: [Nanos; 2]) -> (f64, f64) {
         if let Some(varying) = self.varying_rate() {
             let (rate, utilization) = varying.sample(now);
             return (utilization.unwrap_or(f64::NAN), rate);
         }
-        let mean = self.mean_rate.as_mut().and_then(|mean| mean.sample(now));
-        (busy, mean.unwrap_or(f64::NAN))
+        let mean = self.mean_rate.as_mut();
+        match mean.and_then(|mean| mean.sample(now, span, busy[1])) {
+            Some((rate, utilization)) => (utilization, rate),
+            None => (busy[0] as f64 / span as f64, f64::NAN),
+        }
     }
 
-    /// Returns the mean rate (bit/s) and the utilization of the measured time. `busy` is the busy share of that time.
-    pub fn whole(&self, busy: f64) -> (f64, Option<f64>) {
+    /// Returns the mean rate (bit/s) and the utilization of the measured time of `span` ns, for `busy` of which the transmitter was busy.
+    pub(crate) fn whole(&self, span: Nanos, busy: Nanos) -> (f64, Option<f64>) {
         let varying = self.varying.as_ref();
         if let Some(rate) = varying.and_then(|varying| varying.rate.as_ref()) {
             return rate.whole();
         }
-        let mean = self.mean_rate.as_ref().and_then(|mean| mean.mean());
-        (mean.unwrap_or(self.wire.rate.0 as f64), Some(busy))
+        let mean = self.mean_rate.as_ref();
+        match mean.and_then(|mean| mean.whole(span)) {
+            Some((rate, utilization)) => (rate, Some(utilization)),
+            None => (self.wire.rate.0 as f64, Some(busy as f64 / span as f64)),
+        }
     }
 }

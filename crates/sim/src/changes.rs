@@ -63,11 +63,9 @@ impl Engine<'_> {
     }
 
     fn set_rate(&mut self, number: usize, rate: Rate) {
-        let (now, sampled_at) = (self.now(), self.sampled_at);
-        let measured_from = if now > self.warmup { self.warmup } else { now };
+        let now = self.now();
         if let Place::Link(index) = self.places[number] {
-            let link = &mut self.network.links[index as usize];
-            link.set_rate(now, rate, measured_from, sampled_at);
+            self.network.links[index as usize].set_rate(now, rate);
         }
     }
 

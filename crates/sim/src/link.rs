@@ -135,9 +135,8 @@ impl Link {
     }
 
     /// Sets the rate of the packets that are sent from now on. A packet that is being sent keeps its time.
-    pub fn set_rate(&mut self, now: Nanos, rate: Rate, warmup: Nanos, sampled_at: Nanos) {
-        let transmitter = &mut self.port.transmitter;
-        transmitter.set_rate(now, rate, warmup, sampled_at);
+    pub fn set_rate(&mut self, now: Nanos, rate: Rate) {
+        self.port.set_rate(now, rate);
     }
 
     /// Sets the propagation delay of the packets that are sent from now on. None arrives before those in flight.

@@ -42,13 +42,13 @@ impl Given<'_> {
         name: &str,
         streams: &Streams,
         interrupt: &Interrupt,
-    ) -> Varying {
+    ) -> VaryingProbability {
         let trajectory = self.vary.map(|vary| {
             let rng = streams.stream(&format!("vary/{name}/{kind}"));
             vary.trajectory(self.probability, rng)
                 .interrupted_by(interrupt)
         });
-        Varying {
+        VaryingProbability {
             probability: self.probability,
             trajectory,
         }
@@ -61,13 +61,13 @@ fn check_variation(vary: Option<&Variation<Probability>>) -> Result<(), String> 
 }
 
 /// A probability that may vary.
-pub(super) struct Varying {
+pub struct VaryingProbability {
     probability: f64,
     trajectory: Option<Trajectory>,
 }
 
-impl Varying {
-    /// The probability at this instant.
+impl VaryingProbability {
+    /// The probability at this instant, which must not precede the last one.
     #[inline]
     pub fn at(&mut self, now: Nanos) -> f64 {
         if let Some(trajectory) = &mut self.trajectory {
@@ -84,7 +84,7 @@ impl Varying {
 
 /// Selects packets independently of each other.
 pub(super) struct Random {
-    pub probability: Varying,
+    pub probability: VaryingProbability,
     pub rng: Rng,
     /// What happens to the selected packets.
     pub action: Action,

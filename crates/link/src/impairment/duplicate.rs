@@ -4,7 +4,7 @@ use bloatlab_units::{Interrupt, Streams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::chance::{Given, Random};
+use super::chance::{Given, Random, VaryingProbability};
 use super::factory::{Action, Factory, Impairment};
 use crate::{Probability, Variation};
 
@@ -29,6 +29,12 @@ impl Params {
             vary: self.vary.as_ref(),
         }
     }
+
+    /// The probability over time.
+    pub fn over_time(&self, streams: &Streams, interrupt: &Interrupt) -> VaryingProbability {
+        let given = self.given();
+        given.over_time("duplicate", &self.name, streams, interrupt)
+    }
 }
 
 impl Factory for Params {
@@ -43,9 +49,7 @@ impl Factory for Params {
     fn build(&self, streams: &Streams, interrupt: &Interrupt) -> Box<dyn Impairment> {
         let name = &self.name;
         Box::new(Random {
-            probability: self
-                .given()
-                .over_time("duplicate", name, streams, interrupt),
+            probability: self.over_time(streams, interrupt),
             rng: streams.stream(&format!("duplicate/{name}")),
             action: Action::Duplicate,
         })

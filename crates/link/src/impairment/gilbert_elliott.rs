@@ -34,7 +34,8 @@ fn one() -> f64 {
 }
 
 impl Params {
-    fn back(&self) -> f64 {
+    /// Probability of a step from the bad to the good state.
+    pub fn back(&self) -> f64 {
         self.r.unwrap_or(1.0 - self.p)
     }
 

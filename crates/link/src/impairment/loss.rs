@@ -4,7 +4,7 @@ use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::chance::{Given, Random, Varying};
+use super::chance::{Given, Random, VaryingProbability};
 use super::factory::{Action, Factory, Impairment};
 use super::gilbert_elliott::{self, Chain};
 use crate::{Probability, Variation};
@@ -74,6 +74,12 @@ impl Params {
             vary: self.vary.as_ref(),
         }
     }
+
+    /// The probability over time.
+    pub fn over_time(&self, streams: &Streams, interrupt: &Interrupt) -> VaryingProbability {
+        let given = self.given();
+        given.over_time("loss", &self.name, streams, interrupt)
+    }
 }
 
 impl Factory for Params {
@@ -98,7 +104,7 @@ impl Factory for Params {
     fn build(&self, streams: &Streams, interrupt: &Interrupt) -> Box<dyn Impairment> {
         let name = &self.name;
         let rng = streams.stream(&format!("loss/{name}"));
-        let probability = self.given().over_time("loss", name, streams, interrupt);
+        let probability = self.over_time(streams, interrupt);
         match (self.gilbert_elliott, self.spacing) {
             (Some(bursts), _) => Box::new(Bursts {
                 chain: bursts.chain(),
@@ -128,7 +134,7 @@ impl Factory for Params {
 
 /// Loses one packet in every 1/p.
 struct Even {
-    probability: Varying,
+    probability: VaryingProbability,
     /// The sum of the probabilities since the last loss, including what that loss left over.
     due: f64,
 }

@@ -1,6 +1,6 @@
 //! Outages.
 
-use bloatlab_units::{Duration, Interrupt, MILLISECOND, Nanos, Streams};
+use bloatlab_units::{Duration, Interrupt, MILLISECOND, NEVER, Nanos, Streams};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,25 @@ pub struct Params {
     /// Time from the beginning of one outage to the beginning of the next, from 1 ms to 1 h and above `length`; absent: there is one outage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
+}
+
+impl Params {
+    /// Whether there is an outage at this instant, and when that changes; the end of time if it never does.
+    pub fn at(&self, now: Nanos) -> (bool, Nanos) {
+        let (first, length) = (self.first.0, self.length.0);
+        let Some(since_first) = now.checked_sub(first) else {
+            return (false, first);
+        };
+        let since_last = self
+            .interval
+            .map_or(since_first, |interval| since_first % interval.0);
+        let began = now - since_last;
+        if since_last < length {
+            return (true, began + length);
+        }
+        let next = self.interval.map(|interval| began + interval.0);
+        (false, next.unwrap_or(NEVER))
+    }
 }
 
 impl Factory for Params {
@@ -44,32 +63,15 @@ impl Factory for Params {
     }
 
     fn build(&self, _streams: &Streams, _interrupt: &Interrupt) -> Box<dyn Impairment> {
-        Box::new(Outages {
-            first: self.first.0,
-            length: self.length.0,
-            interval: self.interval.map(|interval| interval.0),
-        })
+        Box::new(self.clone())
     }
 }
 
-struct Outages {
-    first: Nanos,
-    length: Nanos,
-    interval: Option<Nanos>,
-}
-
-impl Impairment for Outages {
+impl Impairment for Params {
     fn pass(&mut self, now: Nanos) -> Action {
-        let Some(since_first) = now.checked_sub(self.first) else {
-            return Action::Forward;
-        };
-        let since_last = self
-            .interval
-            .map_or(since_first, |interval| since_first % interval);
-        if since_last < self.length {
-            Action::Drop
-        } else {
-            Action::Forward
+        match self.at(now) {
+            (true, _) => Action::Drop,
+            (false, _) => Action::Forward,
         }
     }
 }

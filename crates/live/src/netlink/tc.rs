@@ -1,6 +1,6 @@
 //! Queue disciplines and traffic classes: adds, changes, removes and reads them.
 
-use std::io;
+use std::{fmt, io};
 
 use netlink_packet_core::{DefaultNla, Emitable, NLA_HEADER_SIZE, NLM_F_DUMP};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -8,13 +8,11 @@ use netlink_packet_route::tc::{
     TcAttribute, TcHandle, TcMessage, TcOption, TcStats2, TcStatsBasic, TcStatsQueue, TcXstats,
 };
 
-use bloatlab_units::Nanos;
-
+use super::netem::Netem;
 use super::{Netlink, REPLACE, doing};
 
 const TCA_OPTIONS: u16 = 2;
 const TCA_HTB_INIT: u16 = 2;
-const TCA_NETEM_LATENCY64: u16 = 10;
 /// The version of HTB's options.
 const HTB_VERSION: u32 = 3;
 
@@ -53,17 +51,8 @@ pub struct Htb {
     pub default: u16,
 }
 
-/// netem, which holds every packet for the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Netem {
-    /// The time.
-    pub delay: Nanos,
-    /// At most this many packets.
-    pub limit: u32,
-}
-
 /// Options of a queue discipline that this crate sets by netlink.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum QdiscOptions {
     /// `pfifo` or `bfifo`.
     Fifo(Fifo),
@@ -166,7 +155,7 @@ impl Netlink {
 }
 
 impl QdiscOptions {
-    fn kind(self) -> &'static str {
+    fn kind(&self) -> &'static str {
         match self {
             Self::Fifo(Fifo::Packets(_)) => "pfifo",
             Self::Fifo(Fifo::Bytes(_)) => "bfifo",
@@ -175,32 +164,27 @@ impl QdiscOptions {
         }
     }
 
-    fn bytes(self) -> Vec<u8> {
+    fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Fifo(Fifo::Packets(limit) | Fifo::Bytes(limit)) => limit.to_ne_bytes().to_vec(),
             Self::Htb(Htb { default }) => {
                 // struct tc_htb_glob: version, rate to quantum, default class, debug, direct packets.
-                let values = [HTB_VERSION, 10, u32::from(default), 0, 0];
+                let values = [HTB_VERSION, 10, u32::from(*default), 0, 0];
                 nested(TCA_HTB_INIT, &values.map(u32::to_ne_bytes).concat())
             }
-            Self::Netem(Netem { delay, limit }) => {
-                // struct tc_netem_qopt: latency in ticks, limit, loss, gap, duplicates, jitter.
-                let values = [0, limit, 0, 0, 0, 0];
-                let latency = nested(TCA_NETEM_LATENCY64, &delay.to_ne_bytes());
-                [values.map(u32::to_ne_bytes).concat(), latency].concat()
-            }
+            Self::Netem(netem) => netem.bytes(),
         }
     }
 
     /// Whether the kernel's options have the values of these.
-    fn agree(self, options: &[u8]) -> bool {
+    fn agree(&self, options: &[u8]) -> bool {
         match self {
             Self::Fifo(Fifo::Packets(limit) | Fifo::Bytes(limit)) => {
-                word(options, 0) == Some(limit)
+                word(options, 0) == Some(*limit)
             }
-            Self::Netem(Netem { limit, .. }) => word(options, 4) == Some(limit),
+            Self::Netem(netem) => netem.agree(options),
             Self::Htb(Htb { default }) => attribute(options, TCA_HTB_INIT)
-                .is_some_and(|values| word(&values, 8) == Some(u32::from(default))),
+                .is_some_and(|values| word(&values, 8) == Some(u32::from(*default))),
         }
     }
 }
@@ -261,6 +245,12 @@ impl TrafficCounters {
                 _ => {}
             }
         }
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}:{:x}", self.major, self.minor)
     }
 }
 
@@ -334,21 +324,4 @@ pub(super) fn attribute(options: &[u8], kind: u16) -> Option<Vec<u8>> {
 pub(super) fn word(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..)?.first_chunk()?;
     Some(u32::from_ne_bytes(*bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_delay_keeps_its_limit_and_its_nanoseconds() {
-        let options = QdiscOptions::Netem(Netem {
-            delay: 12_345_678,
-            limit: 1000,
-        });
-        let bytes = options.bytes();
-        assert!(options.agree(&bytes));
-        let latency = attribute(&bytes[24..], TCA_NETEM_LATENCY64);
-        assert_eq!(latency, Some(12_345_678_u64.to_ne_bytes().to_vec()));
-    }
 }
