@@ -163,7 +163,7 @@ impl Bic {
 
 impl CongestionControl for Bic {
     fn observe(&mut self, window: &Window, ack: &Ack) {
-        if !ack.in_recovery && ack.acked > 0 {
+        if !ack.in_recovery && !ack.disordered {
             let segments = ack.acked.div_ceil(window.mss);
             self.ack_ratio = self.ack_ratio - self.ack_ratio / RATIO + segments;
         }

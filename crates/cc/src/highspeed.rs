@@ -141,7 +141,7 @@ impl HighSpeed {
 
 impl CongestionControl for HighSpeed {
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if !ack.cwnd_limited || ack.acked == 0 {
+        if !ack.cwnd_limited {
             return;
         }
         let started = window.in_slow_start();

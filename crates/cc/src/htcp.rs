@@ -136,7 +136,7 @@ struct Htcp {
     adapt: bool,
     /// Segments acknowledged since the window last grew.
     credit: u64,
-    /// Segments that the last ACK covered.
+    /// Segments for which this ACK counts.
     acked: u64,
     last_congestion: Nanos,
     min_rtt: u64,
@@ -221,7 +221,7 @@ impl CongestionControl for Htcp {
     }
 
     fn observe(&mut self, window: &Window, ack: &Ack) {
-        let open = !ack.in_recovery;
+        let open = !ack.in_recovery && !ack.disordered;
         let segments = ack.acked.div_ceil(window.mss);
         if open {
             self.acked = segments;
@@ -229,7 +229,7 @@ impl CongestionControl for Htcp {
         if ack.rtt > 0 {
             self.measure_rtt(ack.rtt, open);
         }
-        if open {
+        if !ack.in_recovery {
             self.measure_throughput(ack.now, window.cwnd / window.mss, segments);
         } else {
             (self.throughput.segments, self.throughput.since) = (0, ack.now);
@@ -237,7 +237,7 @@ impl CongestionControl for Htcp {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if !ack.cwnd_limited || ack.acked == 0 {
+        if !ack.cwnd_limited {
             return;
         }
         let started = window.in_slow_start();
@@ -252,6 +252,8 @@ impl CongestionControl for Htcp {
         } else {
             self.credit += self.acked;
         }
+        // As in Linux: while segments overtake others, an ACK counts for one.
+        self.acked = 1;
     }
 
     fn on_congestion(&mut self, window: &mut Window, _: Signal, ack: &Ack) {

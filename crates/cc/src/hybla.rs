@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::elsewhere::{Conversion, Linux, LinuxParameter};
+use crate::growth::Growth;
+use crate::slow_start::{SlowStart, Starter};
 use crate::{Ack, CongestionControl, Elsewhere, Factory, Signal, Window};
 
 /// Hybla: Reno whose growth is scaled by the RTT over a reference RTT, for satellite paths.
@@ -62,6 +64,8 @@ impl Factory for Params {
             rho: 8,
             parts: 0,
             acks: 0,
+            growth: Growth::default(),
+            starter: Starter::new(SlowStart::Standard),
         })
     }
 }
@@ -84,6 +88,9 @@ struct Hybla {
     parts: u64,
     /// ACKs since the window last grew, counted while an ACK adds less than a segment.
     acks: u64,
+    /// Growth as Reno's, which Linux falls back to while losses are repaired or segments overtake others.
+    growth: Growth,
+    starter: Starter,
 }
 
 impl Hybla {
@@ -98,13 +105,6 @@ impl Hybla {
     fn in_slow_start(&self) -> u64 {
         let eighths = (SEGMENT as f64 * libm::exp2((self.rho % 8) as f64 / 8.0)) as u64;
         (eighths << (self.rho / 8).min(MAX_RHO)) - SEGMENT
-    }
-
-    /// Reno, which Linux falls back to while a loss is repaired.
-    fn reno(&mut self, window: &mut Window, acked: u64) {
-        if window.in_slow_start() {
-            window.cwnd += acked.min(window.ssthresh - window.cwnd);
-        }
     }
 
     fn grow(&mut self, window: &mut Window) {
@@ -146,11 +146,11 @@ impl CongestionControl for Hybla {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         self.measure(ack.srtt);
-        if !ack.cwnd_limited || ack.acked == 0 {
+        if !ack.cwnd_limited {
             return;
         }
-        if ack.in_recovery {
-            self.reno(window, ack.credit());
+        if ack.in_recovery || ack.disordered {
+            self.growth.reno(window, &mut self.starter, ack);
         } else {
             self.grow(window);
         }
@@ -159,6 +159,7 @@ impl CongestionControl for Hybla {
     fn on_congestion(&mut self, window: &mut Window, _: Signal, _: &Ack) {
         window.ssthresh = (window.cwnd / window.mss / 2).max(2) * window.mss;
         self.acks = 0;
+        self.growth.forget();
     }
 
     fn state(&self) -> Vec<(&'static str, f64)> {

@@ -149,6 +149,9 @@ pub struct Ack {
     pub cwnd_limited: bool,
     /// The sender is in loss recovery.
     pub in_recovery: bool,
+    /// Data beyond a hole is acknowledged, and no loss is being repaired: segments may have overtaken others (Linux's state Disorder).
+    /// [`CongestionControl::observe`] sees the state before this ACK.
+    pub disordered: bool,
     /// The ACK reported a mark: an ECN echo (RFC 3168), or counters that increased (RFC 9768).
     pub ecn_echo: bool,
     /// Payload bytes that this ACK newly reports as marked. With the feedback of DCTCP and AccECN the number is exact. Otherwise it is all that the
@@ -162,12 +165,11 @@ impl Ack {
     /// Bytes by which this ACK may grow the window.
     #[inline]
     pub fn credit(&self) -> u64 {
-        // Bytes that earlier SACKs delivered do not grow the window.
-        let acked = self.acked.min(self.delivered_now);
+        // Bytes that earlier SACKs delivered do not grow the window again.
         if self.most > 0 {
-            acked.min(self.most)
+            self.delivered_now.min(self.most)
         } else {
-            acked
+            self.delivered_now
         }
     }
 }

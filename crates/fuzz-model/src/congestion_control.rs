@@ -181,6 +181,7 @@ impl Sender {
             next: self.next,
             cwnd_limited: !app_limited && self.window.cwnd <= RECEIVE_WINDOW,
             in_recovery: self.recovery,
+            disordered: false,
             ecn_echo: lost_now > 0,
             marked_now: if lost_now > 0 { bytes } else { 0 },
             rate: RateSample {

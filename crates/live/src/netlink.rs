@@ -1,5 +1,6 @@
 //! Netlink: sets up the links, routes and queues of a network namespace, and reads their counters.
 
+mod attributes;
 mod htb;
 mod links;
 mod netem;

@@ -105,6 +105,7 @@ impl Sender {
             next: self.next,
             cwnd_limited: self.limited_at >= before,
             in_recovery: false,
+            disordered: false,
             ecn_echo: false,
             marked_now: 0,
             rate: self.rate,
@@ -205,6 +206,7 @@ impl Sender {
             next: self.next,
             cwnd_limited: self.limited_at >= before,
             in_recovery: self.state != State::Open,
+            disordered: self.disordered,
             ecn_echo: echo,
             marked_now,
             rate,
@@ -305,8 +307,14 @@ impl Sender {
                 count += 1;
             }
         }
-        if duplicate.is_some() {
-            self.rack.on_duplicate();
+        if let Some((bytes, _)) = duplicate {
+            self.duplicates += bytes.div_ceil(self.window.mss);
+            if self.duplicates > self.stats.retransmissions {
+                // As in Linux: the network made a copy.
+                duplicate = None;
+            } else {
+                self.rack.on_duplicate(self.una, self.next);
+            }
         }
         let mut board = std::mem::take(&mut self.board);
         board.sack(&blocks[..count], |record| {

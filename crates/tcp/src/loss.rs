@@ -86,7 +86,7 @@ impl Sender {
         if !self.rack.reordering && (recovering || self.board.sacked >= DUP_THRESH) {
             return 0;
         }
-        // SavedWindow the first RTT sample, the minimum RTT is infinite and sRTT is 0.
+        // Before the first RTT sample, the minimum RTT is infinite and sRTT is 0.
         (self.rack.window_multiplier.saturating_mul(self.rtt.min) / 4).min(self.rtt.srtt)
     }
 

@@ -29,6 +29,9 @@ const OVERHEAD: u64 = 960;
 /// Payload bytes of the smallest segment that lets the window grow (Linux).
 const LEAST_TO_GROW: u16 = 128;
 
+/// A tick of the clock from which hosts take timestamps, microseconds (Linux).
+const TICK: u32 = 1000;
+
 /// Segments of a buffer that are further apart than this are acknowledged as if the buffer had ended. So is what is larger than any buffer.
 const JOINING: Nanos = MILLISECOND;
 
@@ -183,11 +186,18 @@ impl Receiver {
         rtt: &RttEstimator,
     ) -> u64 {
         let start = unwrap(self.next, segment.seq);
-        let is_usual =
-            !fin & (start == self.next) & (segment.length <= self.largest) & !segment.has(CWR);
+        let is_usual = !fin
+            & (start == self.next)
+            & (segment.length <= self.largest)
+            & !segment.has(CWR)
+            & (self.lateness(segment) <= 0);
         if self.fast_path & is_usual && self.is_data_recent(now, rtt) {
             self.on_data_in_sequence(now, segment, start);
             return segment.length.into();
+        }
+        if self.is_outdated(segment) {
+            self.discard(start, start + u64::from(segment.length));
+            return 0;
         }
         let delivered = self.on_any_data(now, segment, fin, ecn, rtt);
         self.fast_path = self.fast_paths
@@ -207,6 +217,29 @@ impl Receiver {
             tuning.skip(segment);
         }
         self.note_time(segment, unwrap(self.next, segment.seq));
+    }
+
+    /// By how much the timestamp of a segment is older than the one that is to be echoed, microseconds.
+    #[inline(always)]
+    fn lateness(&self, segment: &Segment) -> i32 {
+        self.ts_recent.wrapping_sub(segment.tsval) as i32
+    }
+
+    /// Whether the timestamp of a segment is older than the one that is to be echoed, by more than one tick of the clock (Linux).
+    fn is_outdated(&self, segment: &Segment) -> bool {
+        let late = self.lateness(segment);
+        late > 0 && (segment.tsval % TICK + late.unsigned_abs()) / TICK > 1
+    }
+
+    /// RFC 7323 section 5.3, R1: a segment with an older timestamp than data that was acknowledged counts as an old duplicate. It is acknowledged at
+    /// once and dropped. Such segments come if a path lets a retransmission overtake data that was sent before it.
+    #[cold]
+    fn discard(&mut self, start: u64, end: u64) {
+        if start < self.next && start < end {
+            self.duplicate = Some((start, end.min(self.next)));
+            self.quick = self.quick.max(self.quick_acks);
+        }
+        self.ack_now = true;
     }
 
     /// Fast path of [`on_any_data`](Self::on_any_data): the segment is the next one, and nothing else must be recorded.
@@ -304,7 +337,7 @@ impl Receiver {
     #[inline]
     fn note_time(&mut self, segment: &Segment, start: u64) {
         let is_first = start <= self.last_ack;
-        let is_later = segment.tsval.wrapping_sub(self.ts_recent) as i32 >= 0;
+        let is_later = self.lateness(segment) <= 0;
         self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
     }
 

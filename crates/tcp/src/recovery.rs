@@ -31,17 +31,19 @@ impl Sender {
             self.enter_cwr(Signal::Ecn, &ack);
         }
         ack.in_recovery = self.state != State::Open;
+        self.disordered = self.state == State::Open && self.board.sacked > 0;
+        ack.disordered = self.disordered;
         if self.owns_recovery {
             self.cc.on_ack(&mut self.window, &ack);
         } else {
+            let may_grow =
+                ack.acked > 0 || (ack.delivered_now > 0 && self.rack.reorders_far(self.window.mss));
             match self.state {
-                State::Open
-                    if ack.acked > 0 && (was == State::Open || self.prr.is_over_at_once()) =>
-                {
+                State::Open if may_grow && (was == State::Open || self.prr.is_over_at_once()) => {
                     self.cc.on_ack(&mut self.window, &ack)
                 }
                 // Slow start back to ssthresh after a timeout.
-                State::Loss if ack.acked > 0 && self.window.in_slow_start() => {
+                State::Loss if may_grow && self.window.in_slow_start() => {
                     self.cc.on_ack(&mut self.window, &ack)
                 }
                 State::Recovery | State::Cwr => {
@@ -96,6 +98,9 @@ impl Sender {
         if self.state == State::Recovery {
             self.stats.recovered += 1;
             self.stats.recovery_time += ack.now - self.recovery_began;
+        }
+        if self.state != State::Cwr {
+            self.rack.on_recovered();
         }
         if self.state != State::Loss && !self.owns_recovery {
             self.window.cwnd = self.window.ssthresh.max(self.window.mss);

@@ -70,6 +70,10 @@ pub struct Sender {
     pub(crate) edge: u64,
     pub(crate) board: Scoreboard,
     pub(crate) state: State,
+    /// Number of segments that were reported as received twice.
+    pub(crate) duplicates: u64,
+    /// What the last ACK said of [`Ack::disordered`](bloatlab_cc::Ack::disordered).
+    pub(crate) disordered: bool,
     pub(crate) recover: u64,
     pub(crate) recovery_began: Nanos,
     pub(crate) prr: Prr,
@@ -131,6 +135,8 @@ impl Sender {
             edge: 0,
             board: Scoreboard::default(),
             state: State::Open,
+            duplicates: 0,
+            disordered: false,
             recover: 0,
             recovery_began: 0,
             prr: Prr::new(config.recovery),
@@ -218,6 +224,7 @@ impl Sender {
             una: self.una,
             next: self.next,
             in_recovery: self.state != State::Open,
+            disordered: self.disordered,
             ..Ack::default()
         }
     }

@@ -4,6 +4,7 @@ use bloatlab_cc::Signal;
 use bloatlab_units::{NEVER, Nanos};
 
 use crate::offload::LARGEST_BUFFER;
+use crate::rack::DUP_THRESH;
 use crate::scoreboard::{APP_LIMITED, LOST, RETRANSMITTED, Record, SACKED, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
 use crate::sender::Sender;
@@ -415,6 +416,10 @@ impl Sender {
         self.stats.rtos += 1;
         if self.state == State::Open {
             self.begin_undo();
+            if self.board.sacked >= DUP_THRESH {
+                // As in Linux: what looked like reordering may have been loss.
+                self.rack.degree = 0;
+            }
         }
         let waited = self.rtt.rto();
         self.undo.on_timeout(self.state, now.saturating_sub(waited));

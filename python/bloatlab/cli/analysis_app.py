@@ -137,6 +137,9 @@ def parity(
     rtt: Annotated[str | None, Parameter(metavar="T1,T2")] = None,
     flows: Annotated[str | None, Parameter(metavar="N1,N2")] = None,
     ecn: Annotated[str | None, Parameter(metavar="on|off")] = None,
+    loss: Annotated[str | None, Parameter(metavar="P1,P2")] = None,
+    duplicate: Annotated[str | None, Parameter(metavar="P1,P2")] = None,
+    jitter: Annotated[str | None, Parameter(metavar="T1,T2")] = None,
     duration: Annotated[str | None, Parameter(metavar="TIME")] = None,
     seeds: int = 10,
     seed: int = 1,
@@ -165,6 +168,9 @@ def parity(
         rtt: Two-way propagation times [default: 20ms, 80ms].
         flows: Numbers of bulk flows [default: 1, 4].
         ecn: on: flows negotiate ECN, and queues that can mark do so [default: off].
+        loss: Probabilities that a packet of data is lost behind the queue [default: 0].
+        duplicate: Probabilities that a packet of data arrives twice [default: 0].
+        jitter: Standard deviations of the forward delay; packets may overtake others [default: 0s].
         duration: Length of a run; metrics leave out its first third [default: 30s].
         seeds: Runs of each cell on each side. Fewer than 4 cannot tell chance from cause.
         seed: The first seed.
@@ -184,7 +190,10 @@ def parity(
     from bloatlab.cli.parity import Files, Wanted, compare_with_kernel
     from bloatlab.settings import RunSettings
 
-    given = {"queue": queue, "cca": cca, "rate": rate, "rtt": rtt, "flows": flows, "ecn": ecn, "duration": duration}
+    given = {
+        "queue": queue, "cca": cca, "rate": rate, "rtt": rtt, "flows": flows, "ecn": ecn, "loss": loss,
+        "duplicate": duplicate, "jitter": jitter, "duration": duration,
+    }  # fmt: skip
     wanted = Wanted(
         given, Files(cells, cached, save, markdown), seeds, seed, engine or "linux-virtual", out, telling,
         all=all, json=json, fail_on_difference=fail_on_difference,

@@ -24,6 +24,8 @@ Values = Mapping[str, float]
 REFERENCES = "references"
 """Names the results that are part of this package: Linux 7.2 in virtual time."""
 PARAMETERS = tuple(parameter.name for parameter in Parity.parameters)
+OPTIONAL = frozenset({"loss", "duplicate", "jitter"})
+"""Parameters whose columns a file may lack. They then have their default values."""
 COLUMNS = ("engine", *PARAMETERS, "seed", *(aim.name for aim in AIMS))
 MOST_BYTES = 100_000_000
 
@@ -48,7 +50,8 @@ class Cached:
         parity = Parity()
         for number, row in enumerate(rows, 2):
             try:
-                point = parity.resolve({name: _value(row[name]) for name in PARAMETERS})
+                given = (name for name in PARAMETERS if name in row or name not in OPTIONAL)
+                point = parity.resolve({name: _value(row[name]) for name in given})
                 found = {aim.name: _number(row[aim.name]) for aim in AIMS if row[aim.name]}
                 versions[row["engine"]] = None
             except KeyError as missing:

@@ -54,6 +54,18 @@ class Parity(Experiment):
             read=read.choice("on", "off"),
         ),
         Parameter(
+            "loss", 0.0, "", allowed="from 0 to 0.5", help="probability that a packet of data is lost behind the queue",
+            read=read.number(0, 0.5),
+        ),
+        Parameter(
+            "duplicate", 0.0, "", allowed="from 0 to 0.5", help="probability that a packet of data arrives twice",
+            read=read.number(0, 0.5),
+        ),
+        Parameter(
+            "jitter", "0s", "s", allowed="up to 2s", read=read.duration,
+            help="standard deviation of the forward delay; packets may overtake others",
+        ),
+        Parameter(
             "duration", "30s", "s", allowed=shared.A_DURATION, help="length of a run; metrics leave out the first third",
             read=read.duration,
         ),
@@ -97,6 +109,15 @@ class Parity(Experiment):
             "duration": params["duration"],
             "warmup": f"{units.duration(params['duration']) * WARMUP:.9g}s",
             # A packet has the 14 bytes of Ethernet's header in Linux's queues.
-            "dumbbell": {"rate": rate, "rtt": params["rtt"], "queue": queue, "header": 14},
+            "dumbbell": {"rate": rate, "rtt": params["rtt"], "queue": queue, "header": 14, **_impairments(params)},
             "flows": [bulk, PING],
         }
+
+
+def _impairments(params: Mapping[str, Any]) -> dict[str, Any]:
+    """What happens to packets of data behind the queue."""
+    given: dict[str, Any] = {"loss": params["loss"]} if params["loss"] else {}
+    impair: dict[str, Any] = {"duplicate": params["duplicate"]} if params["duplicate"] else {}
+    if units.duration(params["jitter"]):
+        impair["jitter"] = {"size": params["jitter"], "distribution": "normal", "reorder": True}
+    return {**given, "impair": impair} if impair else given

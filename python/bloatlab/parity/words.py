@@ -9,10 +9,13 @@ from bloatlab.experiments import phrases
 from bloatlab.parity.judge import Cell, Judged
 from bloatlab.parity.study import Found, counts
 
+OFF = {"ecn": "off", "loss": "0", "duplicate": "0", "jitter": "0s"}
+"""Values of parameters that stand for nothing special."""
+
 
 def label(cell: Cell) -> str:
-    """The swept parameters of a cell, such as `fq_codel, RTT 80ms, 4 flows`. Flows without ECN are not mentioned."""
-    return _listed({name: value for name, value in cell.parameters.items() if (name, value) != ("ecn", "off")})
+    """The swept parameters of a cell, such as `fq_codel, RTT 80ms, 4 flows`. What is off is not mentioned."""
+    return _listed(cell.parameters)
 
 
 def fixed(found: Found) -> str:
@@ -21,13 +24,21 @@ def fixed(found: Found) -> str:
 
 
 def _listed(parameters: Mapping[str, str]) -> str:
-    return ", ".join(_worded(name, value) for name, value in parameters.items())
+    return ", ".join(_worded(name, value) for name, value in parameters.items() if value != OFF.get(name))
 
 
 def _worded(name: str, value: str) -> str:
     if name == "flows":
         return phrases.plural(int(value), "flow")
-    return {"rtt": f"RTT {value}", "ecn": f"ECN {value}", "duration": f"runs of {value}"}.get(name, value)
+    worded = {
+        "rtt": "RTT",
+        "ecn": "ECN",
+        "duration": "runs of",
+        "loss": "loss",
+        "duplicate": "duplicates",
+        "jitter": "jitter",
+    }
+    return f"{worded[name]} {value}" if name in worded else value
 
 
 def sentence(found: Found) -> str:

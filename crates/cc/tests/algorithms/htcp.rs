@@ -1,4 +1,4 @@
-use bloatlab_cc::Signal;
+use bloatlab_cc::{Ack, Signal};
 
 use crate::harness::{Driver, MS, MSS};
 
@@ -101,4 +101,19 @@ fn a_changed_throughput_backs_off_by_half() {
     loss(&mut d);
     assert_eq!(d.state("beta"), 0.5);
     assert_eq!(d.window.cwnd, 25 * MSS);
+}
+
+#[test]
+fn while_segments_overtake_others_an_ack_counts_for_one() {
+    // Two segments per ACK. The ACK after 20 segments grows the window: they are 10 ACKs, or 20 that count for one each.
+    for (disordered, acks) in [(false, 11), (true, 21)] {
+        let mut d = avoiding(r#"{"kind": "htcp", "rtt_scaling": false}"#, 20);
+        let mut count = 0;
+        while d.window.cwnd == 20 * MSS {
+            let ack = d.ack(2 * MSS, 100 * MS);
+            d.tell(&Ack { disordered, ..ack });
+            count += 1;
+        }
+        assert_eq!(count, acks, "{disordered}");
+    }
 }

@@ -1,4 +1,4 @@
-use bloatlab_cc::Signal;
+use bloatlab_cc::{Ack, Signal};
 
 use crate::harness::{Driver, MS, MSS};
 
@@ -90,4 +90,19 @@ fn after_a_timeout_it_is_reno_until_all_is_repaired() {
     d.on_ack(MSS, 100 * MS);
     // 2^4 - 1 segments more, up to the threshold: 20 + 15 = 35 before the timeout, 17 after.
     assert_eq!(d.window.cwnd, 17 * MSS);
+}
+
+#[test]
+fn while_segments_overtake_others_it_is_reno() {
+    // 100 ms: 16 ACKs would add a segment.
+    let mut d = Driver::new(r#""hybla""#, 256);
+    d.window.ssthresh = 256 * MSS;
+    for _ in 0..256 {
+        let ack = d.ack(MSS, 100 * MS);
+        d.tell(&Ack {
+            disordered: true,
+            ..ack
+        });
+    }
+    assert_eq!(d.window.cwnd, 257 * MSS);
 }

@@ -1,4 +1,4 @@
-use bloatlab_cc::{CcConfig, Signal};
+use bloatlab_cc::{Ack, CcConfig, Signal};
 
 use crate::harness::{Driver, MS, MSS};
 
@@ -97,4 +97,18 @@ fn an_idle_connection_forgets_its_base() {
     round(&mut d, 200);
     round(&mut d, 200);
     assert!(d.window.cwnd > 20 * MSS, "200 ms are no queue now");
+}
+
+#[test]
+fn while_segments_overtake_others_it_is_reno() {
+    // A round trip without a queue adds a segment, and one with a queue of ten segments takes it off again.
+    for (disordered, segments) in [(false, 20), (true, 21)] {
+        let mut d = avoiding(r#""vegas""#, 20);
+        d.window.cwnd = 20 * MSS;
+        for _ in 0..21 {
+            let ack = d.ack(MSS, 150 * MS);
+            d.tell(&Ack { disordered, ..ack });
+        }
+        assert_eq!(d.window.cwnd / MSS, segments, "{disordered}");
+    }
 }

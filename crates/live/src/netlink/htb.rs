@@ -6,7 +6,8 @@ use netlink_packet_core::NLM_F_DUMP;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::TcMessage;
 
-use super::tc::{attribute, message, nested, word};
+use super::attributes::{attribute, nested, word};
+use super::tc::message;
 use super::{Handle, NEW, Netlink, Qdisc, doing};
 
 const TCA_HTB_PARMS: u16 = 1;

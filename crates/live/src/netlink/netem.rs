@@ -5,7 +5,7 @@ use bloatlab_link::jitter::{self, Distribution};
 use bloatlab_units::Nanos;
 use statrs::distribution::{ContinuousCDF, Normal, Pareto};
 
-use super::tc::{nested, word};
+use super::attributes::{nested, word};
 
 const TCA_NETEM_DELAY_DIST: u16 = 2;
 const TCA_NETEM_LOSS: u16 = 5;
@@ -134,7 +134,7 @@ fn table(distribution: Distribution) -> Option<Vec<i16>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tc::attribute;
+    use super::super::attributes::attribute;
     use super::*;
     use bloatlab_units::{Duration, MILLISECOND};
 

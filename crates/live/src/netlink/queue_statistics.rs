@@ -3,7 +3,7 @@
 use bloatlab_aqm::{TIN_STATISTICS, add_stats};
 use netlink_packet_core::NlasIterator;
 
-use super::tc::attribute;
+use super::attributes::attribute;
 use super::{Handle, Qdisc};
 
 /// One in the units of the kernel's probabilities: 16 bits for sfb, 32 for dualpi2, and 64 for pie.

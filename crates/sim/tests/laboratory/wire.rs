@@ -32,6 +32,8 @@ struct Stream {
     acked: u64,
     advertised: u64,
     edge: u64,
+    /// The timestamp that the receiver noted last.
+    time: u32,
     fin: Option<u64>,
 }
 
@@ -56,6 +58,22 @@ impl Stream {
 
     fn has(&self, start: u64, end: u64) -> bool {
         end <= self.next || self.held.iter().any(|&(s, e)| s <= start && end <= e)
+    }
+
+    /// RFC 7323 section 5.3: whether the receiver drops data because its timestamp is more than one tick of 1 ms older than the last one noted.
+    fn is_outdated(&self, event: &PacketEvent) -> bool {
+        let (start, end) = range(event);
+        let stamp = event.segment.tsval;
+        let late = self.time.wrapping_sub(stamp) as i32;
+        start < end && !event.segment.has(SYN) && late > 0 && (stamp % 1000 + late as u32) >= 2000
+    }
+
+    /// RFC 7323 section 4.3: notes the timestamp of a segment that begins at or before the last acknowledgment.
+    fn note_time(&mut self, event: &PacketEvent) {
+        let stamp = event.segment.tsval;
+        if range(event).0 <= self.acked && stamp.wrapping_sub(self.time) as i32 >= 0 {
+            self.time = stamp;
+        }
     }
 
     /// Payload received, in order or not.
@@ -238,7 +256,10 @@ impl Witness {
         let (start, end) = range(event);
         let stream = &mut self.streams[usize::from(event.direction)];
         let (before, arrived) = (stream.payload(), stream.arrived());
-        stream.receive(start, end);
+        if !stream.is_outdated(event) {
+            stream.note_time(event);
+            stream.receive(start, end);
+        }
         if event.direction == 0 {
             let gained = stream.payload() - before;
             let arrived = stream.arrived() - arrived;

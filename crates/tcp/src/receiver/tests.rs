@@ -398,3 +398,37 @@ fn an_offload_buffer_beyond_a_hole_is_reported_once() {
     let answer = ack(&mut r);
     assert_eq!((answer.blocks, answer.sack[0]), (1, (20, 40)));
 }
+
+#[test]
+fn a_segment_older_than_what_was_acknowledged_is_dropped() {
+    let stamped = |seq, tsval| Segment {
+        tsval,
+        ..data(seq, 100)
+    };
+    let arrive = |r: &mut Receiver, segment| {
+        r.on_data(0, &segment, false, Ecn::NotEct, &rtt());
+        std::mem::take(&mut r.ack_now)
+    };
+    // The retransmission of the first segment overtakes what was sent before it: by 1.9 ms, but within two ticks, and by two ticks.
+    let mut r = receiver(1);
+    arrive(&mut r, stamped(100, 10_500));
+    arrive(&mut r, stamped(0, 14_900));
+    assert_eq!(ack(&mut r).ack, 200);
+    arrive(&mut r, stamped(200, 13_000));
+    assert_eq!(ack(&mut r).ack, 300);
+    for outdated in [stamped(300, 12_999), stamped(500, 12_999)] {
+        assert!(arrive(&mut r, outdated), "an ACK says what is missing");
+        let reply = ack(&mut r);
+        assert_eq!((reply.ack, reply.blocks), (300, 0));
+    }
+    // What has arrived before is reported as a duplicate.
+    assert!(arrive(&mut r, stamped(100, 10_500)));
+    let reply = ack(&mut r);
+    assert_eq!((reply.ack, reply.sack_blocks()), (300, &[(100, 200)][..]));
+    // The clock may wrap.
+    r.ts_recent = u32::MAX - 500;
+    arrive(&mut r, stamped(300, 1_500));
+    assert_eq!(ack(&mut r).ack, 400);
+    arrive(&mut r, stamped(400, u32::MAX - 400));
+    assert_eq!(ack(&mut r).ack, 400);
+}

@@ -62,6 +62,8 @@ pub enum Action {
     Mark,
     /// Arrives this much later.
     Delay(Nanos),
+    /// The path makes a copy.
+    Twice,
 }
 
 /// Decides what happens to a segment that this end sends.
@@ -262,7 +264,8 @@ impl World {
             self.lost += 1;
             return;
         }
-        let copies = 1 + usize::from(self.rng.chance(way.duplicated));
+        let copied = action == Action::Twice || self.rng.chance(way.duplicated);
+        let copies = 1 + usize::from(copied);
         for _ in 0..copies {
             let mut at = self.now + way.delay;
             if let Action::Delay(more) = action {
