@@ -16,13 +16,14 @@ import pytest
 import bloatlab as bl
 from bloatlab import language
 from bloatlab.cli import command
+from bloatlab.engines import find
 from bloatlab.engines.interface import Refusal
 from bloatlab.engines.linux_virtual import build, folders, guest, image, kernels, source
 from bloatlab.engines.linux_virtual.engine import LinuxVirtual
 from bloatlab.errors import EngineError, ParameterError
 from bloatlab.metrics.queue_statistics import MEANINGS
 
-BUILT = kernels.newest() if image.missing() is None else None
+BUILT = kernels.chosen("") if image.missing() is None else None
 needs_kernel = pytest.mark.skipif(BUILT is None, reason="no kernel in virtual time was built (bloatlab kernel build)")
 
 HOME = {
@@ -64,9 +65,32 @@ def test_kernels_are_sorted_by_their_version(cache):
         place(cache, name, release)
     place(cache, "123.part", "9.9.9")
     assert [kernel.name for kernel in kernels.built()] == ["6.12.117-c", "7.2.12-a", "7.10.1-b"]
-    newest = kernels.newest()
-    assert newest is not None
-    assert newest.facts.release == "7.10.1"
+    for wanted, expected in (
+        ("", "7.10.1-b"),
+        ("7.2", "7.2.12-a"),
+        ("6.12.117", "6.12.117-c"),
+        ("7.10.1-b", "7.10.1-b"),
+        ("7.1", None),
+        ("12", None),
+    ):
+        found = kernels.chosen(wanted)
+        assert (found and found.name) == expected
+
+
+def test_the_name_of_the_engine_can_choose_a_kernel(cache, monkeypatch):
+    monkeypatch.setattr(image, "missing", lambda: None)
+    for name, release in (("7.2.12-a", "7.2.12"), ("6.12.117-c", "6.12.117")):
+        place(cache, name, release)
+    engine = find("linux-virtual@6.12")
+    assert engine.name == "linux-virtual@6.12"
+    assert "6.12.117-c" in engine.version()
+    assert "7.2.12-a" in find("linux-virtual").version()
+    with pytest.raises(EngineError, match=r"no kernel `6\.1` was built \(there are 6\.12\.117-c, 7\.2\.12-a\)"):
+        find("linux-virtual@6.1")
+    with pytest.raises(ParameterError, match="`sim` has nothing to choose; leave `@fast` out"):
+        find("sim@fast")
+    with pytest.raises(ParameterError, match=r"unknown engine `virtual@6\.1`"):
+        find("virtual@6.1")
 
 
 def test_only_a_kernel_that_was_built_is_removed(cache, capsys):
@@ -261,6 +285,14 @@ def test_equal_seeds_give_equal_bytes():
     assert metrics["link_metrics"]["bottleneck"]["utilization"] > 0.9
     assert 0.9 < metrics["flow_metrics"]["flow_1"]["mean_utilization_bw_l4"] * 2 < 1
     assert metrics["probe_metrics"]["ping"]["p50_rtt"] == pytest.approx(20, abs=2)
+
+
+@needs_kernel
+def test_results_of_two_kernels_stand_side_by_side(tmp_path):
+    chosen = f"linux-virtual@{BUILT.name}"
+    for engine in ("linux-virtual", chosen):
+        bl.run({"name": "home", **HOME}, seed=1, engine=engine, out=tmp_path)
+    assert sorted(bl.open(tmp_path).runs()["engine"]) == ["linux-virtual", chosen]
 
 
 @needs_kernel

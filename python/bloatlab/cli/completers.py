@@ -79,9 +79,11 @@ def metrics(context: CompletionContext) -> dict[str, str]:
 
 def engines(context: CompletionContext) -> Iterable[str]:
     """Names of engines."""
+    from bloatlab.engines.linux_virtual import kernels
     from bloatlab.engines.registry import ENGINES
 
-    return [*ENGINES, *ENGINES.installed()]
+    kernels_of = [f"linux-virtual@{kernel.name}" for kernel in kernels.built()]
+    return [*ENGINES, *kernels_of, *ENGINES.installed()]
 
 
 def trace_formats(context: CompletionContext) -> dict[str, str]:

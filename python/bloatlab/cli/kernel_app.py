@@ -56,7 +56,7 @@ def build(
 
 @kernel.command(name="list")
 def list_(*, json: Flag = False) -> int:
-    """Lists the kernels that were built. Runs use the last one.
+    """Lists the kernels that were built. Runs use the last one, or the one of --engine linux-virtual@NAME.
 
     Args:
         json: Print one JSON object and nothing else.

@@ -47,7 +47,7 @@ def find(name: str | Engine, allowed: AllowedPlugins = NO_PLUGINS) -> Engine:
     """The engine of that name, ready to run. An engine object is returned as it is.
 
     Args:
-        name: A built-in engine, an installed one, or `module:Class`.
+        name: A built-in engine, an installed one, or `module:Class`. `linux-virtual@6.12` chooses a kernel.
         allowed: What the user allows to be imported.
 
     Raises:
@@ -58,7 +58,8 @@ def find(name: str | Engine, allowed: AllowedPlugins = NO_PLUGINS) -> Engine:
     # Its results would pass for those of the tool, or of the built-in engine.
     if engine.name in MEASURING_TOOLS:
         raise EngineError(f"engine {engine.name}: is the name of a measuring tool; give yours another `name`")
-    if engine.name in ENGINES and not isinstance(engine, ENGINES[engine.name]):
+    base = engine.name.partition("@")[0]
+    if base in ENGINES and not isinstance(engine, ENGINES[base]):
         raise EngineError(f"engine {engine.name}: is the name of a built-in engine; give yours another `name`")
     if why := engine.available():
         raise EngineError(f"engine {engine.name}: cannot run on this machine ({why})")
@@ -68,10 +69,14 @@ def find(name: str | Engine, allowed: AllowedPlugins = NO_PLUGINS) -> Engine:
 def _made(name: str, allowed: AllowedPlugins) -> Engine:
     if name in MEASURING_TOOLS:
         raise EngineError(f"engine {name}: measured its runs elsewhere (`bloatlab import`), and cannot make them")
+    base, at, chosen = name.partition("@")
+    if at and base in ENGINES and not hasattr(ENGINES[base], "choice"):
+        raise ParameterError(f"engine `{name}`: `{base}` has nothing to choose; leave `@{chosen}` out")
+    built_in = base if at else name
     # The user's class is not added: each use needs the permission again.
-    plugin = ENGINES[name] if name in ENGINES else read(ENGINES.load(name, may_import=name in allowed), name)[1]
+    plugin = ENGINES[built_in] if built_in in ENGINES else read(ENGINES.load(name, may_import=name in allowed), name)[1]
     try:
-        engine = plugin()
+        engine = plugin(chosen) if at else plugin()  # type: ignore[call-arg]
     except Exception as error:
         raise EngineError(f"engine {name}: cannot be made ({type(error).__name__}: {error})") from error
     _require(engine, _ATTRIBUTES, name)

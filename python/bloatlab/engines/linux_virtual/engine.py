@@ -23,10 +23,22 @@ class LinuxVirtual:
     name = "linux-virtual"
     reproducible = True
     concurrency: int | None = None
+    choice = "a kernel"
+    """What a user may choose behind an `@` in the name of the engine."""
+
+    def __init__(self, kernel: str = "") -> None:
+        """The engine.
+
+        Args:
+            kernel: Which kernel runs: a version such as 6.12, or a name of `bloatlab kernel list`; empty: the newest.
+        """
+        self._wanted = kernel
+        if kernel:
+            self.name = f"{self.name}@{kernel}"
 
     def version(self) -> str:
         """The version of our language and metrics, the kernel, and the guest."""
-        kernel = kernels.newest()
+        kernel = kernels.chosen(self._wanted)
         if kernel is None or image.missing():
             return f"{_core.engine_version()} without a kernel"
         return f"{_core.engine_version()} on Linux {kernel.name}, guest {image.image()[1]}"
@@ -37,11 +49,11 @@ class LinuxVirtual:
             return "a kernel in virtual time needs Linux on x86-64"
         if why := image.missing():
             return why
-        return None if kernels.newest() else f"no kernel was built; {BUILD}"
+        return self._missing()
 
     def details(self) -> Mapping[str, Any]:
         """The kernel, and what it offers."""
-        kernel = kernels.newest()
+        kernel = kernels.chosen(self._wanted)
         if kernel is None:
             return {}
         return {
@@ -57,7 +69,7 @@ class LinuxVirtual:
         plugins = [Refusal(path, why) for path in plugin_paths(scenario, ())]
         if plugins:
             return plugins
-        facts = _kernel().facts
+        facts = self._kernel().facts
         found = _core.live_virtual_refusals(json.dumps(scenario), list(facts.congestion_controls), list(facts.queues))
         return [Refusal(*refusal) for refusal in found]
 
@@ -89,14 +101,22 @@ class LinuxVirtual:
 
         own.check()
         try:
-            with guest.finished(_kernel(), request, seed, exchange.HEADER, check) as folder:
+            with guest.finished(self._kernel(), request, seed, exchange.HEADER, check) as folder:
                 return exchange.read(folder)
         except EngineError as error:
             raise EngineError(f"engine {self.name}: {error}") from error
 
+    def _kernel(self) -> kernels.Kernel:
+        found = kernels.chosen(self._wanted)
+        if found is None:
+            raise EngineError(str(self._missing()))
+        return found
 
-def _kernel() -> kernels.Kernel:
-    found = kernels.newest()
-    if found is None:
-        raise EngineError(f"no kernel was built; {BUILD}")
-    return found
+    def _missing(self) -> str | None:
+        """Why there is no such kernel, and what to do about it; `None`: there is one."""
+        if kernels.chosen(self._wanted) is not None:
+            return None
+        known = ", ".join(kernel.name for kernel in kernels.built())
+        if not known:
+            return f"no kernel was built; {BUILD}"
+        return f"no kernel `{self._wanted}` was built (there are {known}); `bloatlab kernel build --source FILE` builds one"

@@ -75,9 +75,10 @@ def built() -> list[Kernel]:
     return sorted(found, key=lambda kernel: (_numbers(kernel.facts.release), kernel.name))
 
 
-def newest() -> Kernel | None:
-    """The kernel with the highest version; `None`: none was built."""
-    return max(built(), key=lambda kernel: _numbers(kernel.facts.release), default=None)
+def chosen(wanted: str) -> Kernel | None:
+    """The newest kernel of a version such as 6.12 or with this name, or of all if the text is empty. `None`: there is none."""
+    found = [kernel for kernel in built() if not wanted or f"{kernel.name}-".startswith((f"{wanted}.", f"{wanted}-"))]
+    return max(found, key=lambda kernel: _numbers(kernel.facts.release), default=None)
 
 
 def remove(name: str) -> Path:
