@@ -237,7 +237,8 @@ impl CongestionControl for Illinois {
             self.starter.open(window, ack);
             return;
         }
-        self.acked += ack.credit();
+        // As in Linux: what SACK reported before counts, too. So the ACK that ends a recovery counts for the whole recovery.
+        self.acked += ack.acked;
         let earned = (self.acked as f64 * self.alpha / window.cwnd as f64) as u64;
         if earned > 0 {
             // Linux drops the remainder.

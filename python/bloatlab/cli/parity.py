@@ -146,8 +146,8 @@ def _print(found: Found, wanted: Wanted) -> None:
         _page(wanted, found)
         return
     out.print()
-    if found.fixed:
-        say(out, f"every cell: {fixed(found)}")
+    if shared := fixed(found):
+        say(out, f"every cell: {shared}")
     say(out, f"{found.engines[0]} beside {found.engines[1]}; results in {wanted.directory}")
     for what, path in (("tables", wanted.files.markdown), ("results of the kernel", wanted.files.save)):
         if path is not None:

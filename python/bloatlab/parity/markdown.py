@@ -16,7 +16,8 @@ def markdown(found: Found, *, cells: bool = True) -> str:
         [
             sentence(found),
             "",
-            (f"Every cell: {fixed(found)}. " if found.fixed else "") + f"{found.engines[0]} beside {found.engines[1]}.",
+            (f"Every cell: {shared}. " if (shared := fixed(found)) else "")
+            + f"{found.engines[0]} beside {found.engines[1]}.",
             "",
             *shares(found),
             "",

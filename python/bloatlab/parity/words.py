@@ -19,7 +19,7 @@ def label(cell: Cell) -> str:
 
 
 def fixed(found: Found) -> str:
-    """The parameters that all cells share."""
+    """The parameters that all cells share; empty if there is nothing to say."""
     return _listed(found.fixed)
 
 

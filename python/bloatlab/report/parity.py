@@ -61,7 +61,7 @@ def make_parity_page(found: Found, directory: Path, command: str) -> Path:
         sentence=sentence(found),
         command=command,
         facts=[
-            *([("every cell", fixed(found))] if found.fixed else []),
+            *([("every cell", shared)] if (shared := fixed(found)) else []),
             ("simulator", found.engines[0]),
             ("kernel", found.engines[1]),
         ],
