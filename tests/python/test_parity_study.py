@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from bloatlab import cli
 from bloatlab.errors import ParameterError
 from bloatlab.parity import AIMS, Cached, Cell, Judged, Parity, Request, grid, judge, study
+from bloatlab.parity.cached import COLUMNS, OPTIONAL
 from bloatlab.parity.modes import modes
-from bloatlab.parity.words import modes_text, ratio_text
+from bloatlab.parity.words import label, modes_text, ratio_text
 from bloatlab.settings import RunSettings
 from bloatlab.sweeps import Standing
 from conftest import REAL
@@ -100,6 +101,50 @@ def test_the_simulator_has_the_shaper_of_the_kernel() -> None:
 
 
 @real
+def test_losses_copies_and_jitter_act_behind_the_queue() -> None:
+    parity = Parity()
+    plain = parity.scenario(parity.resolve({}))["dumbbell"]
+    assert not {"loss", "impair"} & set(plain)
+    given = parity.resolve({"loss": "0.01", "duplicate": 0.02, "jitter": "2ms"})
+    found = parity.scenario(given)["dumbbell"]
+    assert found["loss"] == 0.01
+    assert found["impair"]["duplicate"] == 0.02
+    assert found["impair"]["jitter"] == {"size": "2ms", "distribution": "normal", "reorder": True}
+    with pytest.raises(ParameterError, match="loss"):
+        parity.resolve({"loss": 0.9})
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"queue": "pie", "ecn": "off", "loss": "0", "jitter": "0s"}, "pie"),
+        ({"queue": "pie", "rtt": "20ms", "ecn": "on", "loss": "0.01"}, "pie, RTT 20ms, ECN on, loss 0.01"),
+        # Where nothing else tells cells apart, what is off is named.
+        ({"jitter": "0s"}, "jitter 0s"),
+    ],
+)
+def test_a_cell_is_named_by_what_is_special_in_it(parameters: dict[str, str], text: str) -> None:
+    assert label(Cell(parameters, [], [], ([], []))) == text
+
+
+def test_a_file_of_results_may_lack_newer_parameters() -> None:
+    row = dict.fromkeys(COLUMNS, "") | {"engine": "Linux", "seed": "1", "utilization": "0.9"}
+    row |= {
+        "queue": "pie",
+        "cca": "cubic",
+        "rate": "1Mbit/s",
+        "rtt": "20ms",
+        "flows": "1",
+        "ecn": "off",
+        "duration": "9s",
+    }
+    older = {name: value for name, value in row.items() if name not in OPTIONAL}
+    newer = older | {"loss": "0", "duplicate": "0", "jitter": "0s"}
+    points = [Cached([one], "file").points for one in (older, newer)]
+    assert points[0] == points[1]
+    assert points[0][0]["loss"] == 0
+
+
 def test_a_twin_agrees_and_a_longer_path_does_not() -> None:
     points = grid({"queue": "fq_codel", "rtt": "20ms", "flows": 2, "duration": "3s"}, {})
     _, twin = study(Path("twin"), Request(points, 4, kernel="twin_engine:Twin"))

@@ -15,7 +15,8 @@ OFF = {"ecn": "off", "loss": "0", "duplicate": "0", "jitter": "0s"}
 
 def label(cell: Cell) -> str:
     """The swept parameters of a cell, such as `fq_codel, RTT 80ms, 4 flows`. What is off is not mentioned."""
-    return _listed(cell.parameters)
+    of = cell.parameters
+    return _listed(of) or ", ".join(_worded(name, value) for name, value in of.items())
 
 
 def fixed(found: Found) -> str:
