@@ -110,8 +110,9 @@ def test_losses_copies_and_jitter_act_behind_the_queue() -> None:
     assert found["loss"] == 0.01
     assert found["impair"]["duplicate"] == 0.02
     assert found["impair"]["jitter"] == {"size": "2ms", "distribution": "normal", "reorder": True}
-    with pytest.raises(ParameterError, match="loss"):
-        parity.resolve({"loss": 0.9})
+    for name, value in (("loss", 0.9), ("jitter", "3s")):
+        with pytest.raises(ParameterError, match=name):
+            parity.resolve({name: value})
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,8 @@ def _made(name: str, allowed: AllowedPlugins) -> Engine:
     base, at, chosen = name.partition("@")
     if at and base in ENGINES and not hasattr(ENGINES[base], "choice"):
         raise ParameterError(f"engine `{name}`: `{base}` has nothing to choose; leave `@{chosen}` out")
-    built_in = base if at else name
     # The user's class is not added: each use needs the permission again.
-    plugin = ENGINES[built_in] if built_in in ENGINES else read(ENGINES.load(name, may_import=name in allowed), name)[1]
+    plugin = ENGINES[base] if base in ENGINES else read(ENGINES.load(name, may_import=name in allowed), name)[1]
     try:
         engine = plugin(chosen) if at else plugin()  # type: ignore[call-arg]
     except Exception as error:

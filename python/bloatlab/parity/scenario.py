@@ -62,7 +62,7 @@ class Parity(Experiment):
             read=read.number(0, 0.5),
         ),
         Parameter(
-            "jitter", "0s", "s", allowed="up to 2s", read=read.duration,
+            "jitter", "0s", "s", allowed="0s to 2s", read=read.between(units.duration, "0s", "2s"),
             help="standard deviation of the forward delay; packets may overtake others",
         ),
         Parameter(
