@@ -78,6 +78,8 @@ class Ack(Protocol):
     """The window limited the sender in the last round trip."""
     in_recovery: bool
     """The sender is in loss recovery."""
+    disordered: bool
+    """Data beyond a hole is acknowledged and no loss is being repaired: segments may have overtaken others."""
     ecn_echo: bool
     """The ACK reported a mark: an ECN echo, or AccECN counters that increased."""
     marked_now: int

@@ -405,6 +405,11 @@ impl CongestionControl for Bbr {
         window.cwnd = window.mss;
     }
 
+    /// As in Linux: the search for the full pipe starts anew, because its rounds were slowed down without need.
+    fn on_undo(&mut self, _: &mut Window, _: &Ack) {
+        self.model.restart_search();
+    }
+
     fn observes_sends(&self) -> bool {
         true
     }

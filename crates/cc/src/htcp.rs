@@ -95,6 +95,7 @@ impl Factory for Params {
             credit: 0,
             acked: 1,
             last_congestion: 0,
+            congestion_before: 0,
             min_rtt: 0,
             max_rtt: 0,
             throughput: Throughput::default(),
@@ -139,6 +140,8 @@ struct Htcp {
     /// Segments for which this ACK counts.
     acked: u64,
     last_congestion: Nanos,
+    /// The end of the congestion before the last one, for an undo.
+    congestion_before: Nanos,
     min_rtt: u64,
     max_rtt: u64,
     throughput: Throughput,
@@ -265,13 +268,20 @@ impl CongestionControl for Htcp {
         }
         let left = window.cwnd / window.mss * self.beta / ONE;
         window.ssthresh = left.max(2) * window.mss;
-        self.last_congestion = ack.now;
+        self.congestion_before = std::mem::replace(&mut self.last_congestion, ack.now);
         self.credit = 0;
         self.starter.on_congestion();
     }
 
     fn on_recovered(&mut self, _: &mut Window, ack: &Ack) {
         self.last_congestion = ack.now;
+    }
+
+    /// As in Linux: growth goes on as if the needless recovery had not been. It starts anew if the recovery had ended before.
+    fn on_undo(&mut self, _: &mut Window, ack: &Ack) {
+        if ack.in_recovery {
+            self.last_congestion = self.congestion_before;
+        }
     }
 
     fn on_timeout(&mut self, _: &mut Window, _: Nanos) {

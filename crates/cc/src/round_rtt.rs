@@ -15,6 +15,8 @@ pub struct RoundRtt {
     pub samples: u32,
     /// Stream offset whose acknowledgement ends the round trip.
     end: u64,
+    /// Segments overtook others since the last ACK in sequence.
+    disordered: bool,
 }
 
 impl Default for RoundRtt {
@@ -24,6 +26,7 @@ impl Default for RoundRtt {
             min: NEVER,
             samples: 0,
             end: 0,
+            disordered: false,
         }
     }
 }
@@ -37,6 +40,13 @@ impl RoundRtt {
             self.min = self.min.min(ack.rtt);
             self.samples += 1;
         }
+        self.disordered |= ack.disordered;
+    }
+
+    /// Whether segments overtook others and this ACK ends that. As in Linux, RTTs are measured anew then.
+    #[inline]
+    pub fn ends_disorder(&mut self, ack: &Ack) -> bool {
+        !ack.disordered && std::mem::take(&mut self.disordered)
     }
 
     /// Whether this ACK ends the round trip.

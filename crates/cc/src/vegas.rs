@@ -82,8 +82,6 @@ pub(crate) struct Vegas {
     starter: Starter,
     /// No loss is being repaired, so the delay controls the window. Otherwise the window grows as Reno's.
     open: bool,
-    /// Segments overtook others since the last look.
-    disordered: bool,
     /// Number of queued segments at the last estimate.
     queued: u64,
 }
@@ -96,7 +94,6 @@ impl Vegas {
             growth: Growth::default(),
             starter: Starter::new(SlowStart::Standard),
             open: true,
-            disordered: false,
             queued: 0,
         }
     }
@@ -135,15 +132,13 @@ impl Vegas {
 impl CongestionControl for Vegas {
     fn observe(&mut self, _: &Window, ack: &Ack) {
         self.rtts.observe(ack);
-        self.disordered |= ack.disordered;
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !self.open || ack.disordered {
             return self.growth.reno(window, &mut self.starter, ack);
         }
-        if std::mem::take(&mut self.disordered) {
-            // As in Linux: the round trip is measured anew.
+        if self.rtts.ends_disorder(ack) {
             self.rtts.restart(ack);
         }
         if self.rtts.is_over(ack) {

@@ -57,7 +57,6 @@ impl Factory for Params {
             rtts: RoundRtt::default(),
             growth: Growth::default(),
             open: true,
-            disordered: false,
             skip: false,
             queued: 0.0,
         })
@@ -72,8 +71,6 @@ struct Veno {
     starter: Starter,
     /// No loss is being repaired, so the estimate controls the growth. Otherwise the window grows as Reno's.
     open: bool,
-    /// Segments overtook others since the last look.
-    disordered: bool,
     /// The next segment of growth on a congested path is skipped.
     skip: bool,
     /// Number of queued segments at the last ACK.
@@ -109,15 +106,13 @@ impl Veno {
 impl CongestionControl for Veno {
     fn observe(&mut self, _: &Window, ack: &Ack) {
         self.rtts.observe(ack);
-        self.disordered |= ack.disordered;
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
         if !self.open || ack.disordered {
             return self.growth.reno(window, &mut self.starter, ack);
         }
-        if std::mem::take(&mut self.disordered) {
-            // As in Linux: the RTT is measured anew.
+        if self.rtts.ends_disorder(ack) {
             self.rtts.min = NEVER;
         }
         if !ack.cwnd_limited {

@@ -79,7 +79,6 @@ impl Factory for Params {
             slow_rounds: 0,
             fast_rounds: 0,
             reno: 2,
-            disordered: false,
         })
     }
 }
@@ -98,8 +97,6 @@ struct Yeah {
     fast_rounds: u32,
     /// Estimate of the window, in segments, of a competing Reno flow. A precautionary reduction does not go below it.
     reno: u64,
-    /// Segments overtook others since the last look.
-    disordered: bool,
 }
 
 impl Yeah {
@@ -138,12 +135,10 @@ impl Yeah {
 impl CongestionControl for Yeah {
     fn observe(&mut self, _: &Window, ack: &Ack) {
         self.rtts.observe(ack);
-        self.disordered |= ack.disordered;
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack) {
-        if !ack.disordered && std::mem::take(&mut self.disordered) {
-            // As in Linux: the round trip is measured anew.
+        if self.rtts.ends_disorder(ack) {
             self.rtts.restart(ack);
         }
         if !ack.cwnd_limited {

@@ -59,6 +59,7 @@ pub struct Ack {
     next: u64,
     cwnd_limited: bool,
     in_recovery: bool,
+    disordered: bool,
     ecn_echo: bool,
     marked_now: u64,
     rate: RateSample,
@@ -83,6 +84,7 @@ impl From<&bloatlab_cc::Ack> for Ack {
             next: ack.next,
             cwnd_limited: ack.cwnd_limited,
             in_recovery: ack.in_recovery,
+            disordered: ack.disordered,
             ecn_echo: ack.ecn_echo,
             marked_now: ack.marked_now,
             rate: RateSample {

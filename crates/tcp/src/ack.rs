@@ -8,7 +8,7 @@ use crate::scoreboard::{APP_LIMITED, EVER_RETRANSMITTED, InSequence, Record, SAC
 use crate::segment::{ECE, Segment, unwrap};
 use crate::sender::Sender;
 use crate::state::State;
-use crate::undo::AckReport;
+use crate::undo::{AckReport, Duplicate};
 
 /// What one ACK delivered, collected while it is processed.
 #[derive(Default)]
@@ -134,6 +134,7 @@ impl Sender {
         }
         let before = self.una;
         let prior_in_flight = self.board.pipe;
+        let duplicate = self.reported_duplicate(segment, ack);
         let mut delivery = Delivery {
             highest_sacked: self.board.highest_sacked,
             ..Delivery::default()
@@ -156,11 +157,10 @@ impl Sender {
             self.rtt.reset_back_off();
         }
         let (in_sequence, rtt) = (delivery.segments, self.rack.rtt);
-        let duplicate = if segment.blocks > 0 {
-            self.on_sack(now, segment, &mut delivery)
-        } else {
-            None
-        };
+        if segment.blocks > 0 {
+            self.on_sack(now, segment, duplicate.is_some(), &mut delivery);
+        }
+        let duplicate = duplicate.filter(|duplicate| self.may_be_needless(duplicate));
         if in_sequence > 0 {
             // RACK looks at what SACK reports first, as in Linux.
             self.rack.rtt = rtt;
@@ -229,7 +229,7 @@ impl Sender {
 
     /// RFC 7323 section 4.1: if retransmissions make the times of sending ambiguous, the timestamp echo tells which transmission was acknowledged.
     #[cold]
-    fn sample_by_timestamp(&mut self, now: Nanos, echo: u32) {
+    pub(crate) fn sample_by_timestamp(&mut self, now: Nanos, echo: u32) {
         let micros = ((now / MICROSECOND) as u32).wrapping_sub(echo);
         // Zero means that nothing is echoed. A time in the future does not belong to any segment that was sent.
         if echo != 0 && micros > 0 && micros < u32::MAX / 2 {
@@ -284,36 +284,54 @@ impl Sender {
         }
     }
 
-    /// Processes the SACK blocks. Returns the bytes and the end of a duplicate, if the first block reports one (RFC 2883 section 4).
+    /// What an ACK reports as received twice: a first SACK block below the ACK or inside the second block (RFC 2883 section 4).
+    #[inline]
+    fn reported_duplicate(&self, segment: &Segment, ack: u64) -> Option<Duplicate> {
+        let blocks = segment.sack_blocks();
+        let block = |i: usize| {
+            let &(start, end) = blocks.get(i)?;
+            Some((unwrap(ack, start), unwrap(ack, end)))
+        };
+        let (start, end) = block(0)?;
+        let inside_next = || block(1).is_some_and(|next| next.0 <= start && end <= next.1);
+        let sent_again = || {
+            let record = self.board.get(self.board.index_of(start));
+            record.is_some_and(|record| record.is(EVER_RETRANSMITTED))
+        };
+        (end <= ack || inside_next()).then(|| Duplicate {
+            bytes: end.saturating_sub(start),
+            end,
+            of_repeat: end <= self.una || sent_again(),
+        })
+    }
+
+    /// Whether a duplicate may come from a needless retransmission. As in Linux, more duplicates than retransmissions are copies that the network made.
+    #[cold]
+    fn may_be_needless(&mut self, duplicate: &Duplicate) -> bool {
+        self.duplicates += duplicate.bytes.div_ceil(self.window.mss);
+        let needless = self.duplicates <= self.stats.retransmissions;
+        if needless {
+            self.rack.on_duplicate(self.una, self.next);
+        }
+        needless
+    }
+
+    /// Processes the SACK blocks, without the first one if it reports a duplicate.
     #[cold]
     fn on_sack(
         &mut self,
         now: Nanos,
         segment: &Segment,
+        reports_duplicate: bool,
         delivery: &mut Delivery,
-    ) -> Option<(u64, u64)> {
+    ) {
         let mut blocks = [(0, 0); 3];
         let mut count = 0;
-        let mut duplicate = None;
-        for (i, &(start, end)) in segment.sack_blocks().iter().enumerate() {
+        for &(start, end) in &segment.sack_blocks()[usize::from(reports_duplicate)..] {
             let block = (unwrap(self.una, start), unwrap(self.una, end));
-            let inside_next = segment.sack_blocks().get(1).is_some_and(|&(s, e)| {
-                unwrap(self.una, s) <= block.0 && block.1 <= unwrap(self.una, e)
-            });
-            if i == 0 && (block.1 <= self.una || inside_next) {
-                duplicate = Some((block.1.saturating_sub(block.0), block.1));
-            } else if block.0 < block.1 && block.1 <= self.next {
+            if block.0 < block.1 && block.1 <= self.next {
                 blocks[count] = block;
                 count += 1;
-            }
-        }
-        if let Some((bytes, _)) = duplicate {
-            self.duplicates += bytes.div_ceil(self.window.mss);
-            if self.duplicates > self.stats.retransmissions {
-                // As in Linux: the network made a copy.
-                duplicate = None;
-            } else {
-                self.rack.on_duplicate(self.una, self.next);
             }
         }
         let mut board = std::mem::take(&mut self.board);
@@ -322,7 +340,6 @@ impl Sender {
             self.highest.note(record.seq);
         });
         self.board = board;
-        duplicate
     }
 
     #[inline]

@@ -42,7 +42,7 @@ impl Endpoint {
         Self {
             sender: Sender::new(config, cc),
             receiver: Receiver::new(config),
-            handshake: Handshake::new(),
+            handshake: Handshake::new(config.ack_tick.0),
             only_acknowledges: false,
             ecn,
             feedback: EcnFeedback::Off,
@@ -200,10 +200,15 @@ impl Endpoint {
         sender.delivered_at = now;
         sender.window.pacing = 0;
         sender.counter_reader.begin(segment.tsval);
+        if self.handshake.lost_several(segment.tsecr) {
+            sender.window.cwnd = sender.window.mss;
+        }
         sender.cc.on_start(&mut sender.window, now);
         if let Some(rtt) = self.handshake.rtt() {
             sender.rtt.sample(rtt, sender.una, sender.next);
             sender.cc.on_handshake(&mut sender.window, rtt);
+        } else {
+            sender.sample_by_timestamp(now, segment.tsecr);
         }
     }
 

@@ -2,10 +2,12 @@
 
 use bloatlab_units::{NEVER, Nanos};
 
-use crate::segment::{ACK, SYN, Segment};
+use crate::segment::{ACK, SYN, Segment, time_stamp};
 
 /// Number of retransmissions after which a SYN is given up: RFC 6298 section 5; Linux's tcp_syn_retries.
 const SYN_RETRIES: u32 = 6;
+/// Ticks per step of a timer of a second, in Linux's timer wheel with 1000 ticks per second.
+const TICKS_PER_STEP: Nanos = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -36,21 +38,29 @@ pub struct Handshake {
     phase: Phase,
     /// When an unanswered SYN or SYN-ACK is sent again.
     deadline: Nanos,
+    first_sent_at: Nanos,
     sent_at: Nanos,
     tries: u32,
+    /// Deadlines are multiples of this; 0: any time.
+    step: Nanos,
+    /// How often the deadline has passed.
+    timeouts: u32,
     /// Whether a SYN or SYN-ACK must be sent now.
     wanted: bool,
     established_at: Nanos,
 }
 
 impl Handshake {
-    /// The handshake of a closed end.
-    pub fn new() -> Self {
+    /// The handshake of a closed end on a host whose clock has this tick; 0: exact.
+    pub fn new(tick: Nanos) -> Self {
         Self {
             phase: Phase::Closed,
             deadline: NEVER,
+            first_sent_at: 0,
             sent_at: 0,
             tries: 0,
+            step: TICKS_PER_STEP * tick,
+            timeouts: 0,
             wanted: false,
             established_at: NEVER,
         }
@@ -134,6 +144,13 @@ impl Handshake {
         (self.tries == 1).then(|| self.established_at - self.sent_at)
     }
 
+    /// Whether SYNs or SYN-ACKs of this end were lost, so that its window must start with one segment (RFC 5681 section 3.1). As in Linux, one that was
+    /// sent again may have been late. `answered` is the timestamp that the answer echoes.
+    pub fn lost_several(&self, answered: u32) -> bool {
+        let answers_first = answered == time_stamp(self.first_sent_at);
+        self.tries > 2 && self.timeouts > 0 && !answers_first
+    }
+
     /// Whether a SYN or SYN-ACK must be sent now. The caller then sends it.
     pub fn poll(&mut self, now: Nanos, rto: Nanos) -> bool {
         if !self.wanted {
@@ -142,7 +159,14 @@ impl Handshake {
         self.wanted = false;
         self.tries += 1;
         self.sent_at = now;
-        self.deadline = now + (rto << (self.tries - 1).min(6));
+        if self.tries == 1 {
+            self.first_sent_at = now;
+        }
+        let due = now + (rto << self.timeouts.min(6));
+        self.deadline = match self.step {
+            0 => due,
+            step => (due / step + 1) * step,
+        };
         true
     }
 
@@ -152,7 +176,8 @@ impl Handshake {
             return;
         }
         self.deadline = NEVER;
-        if self.tries > SYN_RETRIES {
+        self.timeouts += 1;
+        if self.timeouts > SYN_RETRIES {
             self.phase = Phase::Failed;
         } else {
             self.wanted = true;

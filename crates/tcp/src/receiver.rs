@@ -1,6 +1,7 @@
 //! The receiving half of a connection: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, and the ECN echo.
 
 mod compression;
+mod memory;
 mod reassembly;
 mod tuning;
 
@@ -12,6 +13,7 @@ use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
 use self::compression::Compression;
+use self::memory::Memory;
 pub(crate) use self::tuning::FIRST_BUFFER;
 use self::tuning::Tuning;
 use crate::marks::Echo;
@@ -24,8 +26,6 @@ type Range = (u64, u64);
 
 /// The most that a SYN, whose window is not scaled, can advertise.
 const MOST_UNSCALED: u64 = 65_535;
-/// Bytes of memory that a received segment takes besides its payload: on x86-64, 704 for headers and `skb_shared_info`, and 256 for `sk_buff`.
-const OVERHEAD: u64 = 960;
 /// Payload bytes of the smallest segment that lets the window grow (Linux).
 const LEAST_TO_GROW: u16 = 128;
 
@@ -77,8 +77,7 @@ pub struct Receiver {
     /// Bytes that are advertised, and the most that will be.
     offer: u64,
     most: u64,
-    /// Payload of the largest segment, from which `most` was computed.
-    largest: u16,
+    memory: Memory,
     scale: u32,
     /// Highest edge that was ever advertised. It never moves back (RFC 9293 section 3.8.6).
     advertised: u64,
@@ -101,11 +100,11 @@ impl Receiver {
         } else {
             largest_buffer
         };
-        let (offer, most, largest) = match config.receive_window {
-            ReceiveWindow::Full => (buffer, buffer, u16::MAX),
+        let (offer, most, memory) = match config.receive_window {
+            ReceiveWindow::Full => (buffer, buffer, Memory::irrelevant()),
             ReceiveWindow::Growing | ReceiveWindow::Autotuned => {
                 let first = first_window(buffer, mss);
-                (first.min(MOST_UNSCALED), first, 0)
+                (first.min(MOST_UNSCALED), first, Memory::empty())
             }
         };
         // RFC 7323 section 2.3: with this shift, 16 bits can represent the buffer.
@@ -138,7 +137,7 @@ impl Receiver {
             tuning: is_tuned.then(|| Tuning::new(mss)),
             offer,
             most,
-            largest,
+            memory,
             scale,
             advertised: 0,
             echo: Echo::new(),
@@ -188,7 +187,7 @@ impl Receiver {
         let start = unwrap(self.next, segment.seq);
         let is_usual = !fin
             & (start == self.next)
-            & (segment.length <= self.largest)
+            & self.memory.ignores(segment.length)
             & !segment.has(CWR)
             & (self.lateness(segment) <= 0);
         if self.fast_path & is_usual && self.is_data_recent(now, rtt) {
@@ -292,11 +291,16 @@ impl Receiver {
         ecn: Ecn,
         rtt: &RttEstimator,
     ) -> u64 {
+        if !self.ack_now {
+            // As in Linux: if the ACK of a duplicate waits for more data, it does not report the duplicate.
+            self.duplicate = None;
+        }
         if self.quick_acks > 0 {
             self.start_quick_acks(now, segment, ecn, rtt.rto());
         }
-        if segment.length > self.largest {
-            self.update_memory_share(segment.length);
+        let more = segment.has(self.joining);
+        if !self.memory.ignores(segment.length) {
+            self.measure_memory(segment.length, more);
         }
         if self.offer < self.most {
             self.open(segment);
@@ -309,7 +313,6 @@ impl Receiver {
         }
         self.note_time(segment, start);
         let before = self.next;
-        let more = segment.has(self.joining);
         if start == before && self.held.is_empty() {
             self.next = end;
             self.count_towards_ack(now, hastened || fin, more);
@@ -357,32 +360,22 @@ impl Receiver {
         self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
     }
 
-    /// As in Linux since 6.9: half of the buffer can be payload, until a segment shows the payload's share of its memory, 256ths.
+    /// As in Linux since 6.9: half of the buffer can be payload, until a segment shows the payload's share of its memory.
     #[cold]
-    fn update_memory_share(&mut self, length: u16) {
-        if self.largest == 0 {
+    fn measure_memory(&mut self, length: u16, more: bool) {
+        if self.memory.is_empty() {
             self.offer = first_window(self.buffer, self.mss);
         }
-        self.largest = length;
-        self.update_most();
-        self.offer = self.offer.min(self.most);
+        if self.memory.note(length, more) {
+            self.update_most();
+            self.offer = self.offer.min(self.most);
+        }
     }
 
-    /// The share of payload, 256ths, in the memory of the largest segment.
-    fn memory_share(&self) -> u64 {
-        let length = u64::from(self.largest);
-        (256 * length / self.memory_of_largest()).max(1)
-    }
-
-    fn memory_of_largest(&self) -> u64 {
-        u64::from(self.largest) + OVERHEAD
-    }
-
-    /// What fits besides the segment that was just received. At least one segment, so that a window never stays closed.
+    /// What fits besides what was just received. At least one segment, so that a window never stays closed.
     fn update_most(&mut self) {
         let least = self.mss.min(self.buffer);
-        let free = self.buffer.saturating_sub(self.memory_of_largest());
-        self.most = (free * self.memory_share() / 256).max(least);
+        self.most = self.memory.holds(self.buffer).max(least);
     }
 
     /// Makes the buffer larger if the sender has become faster.
@@ -396,7 +389,7 @@ impl Receiver {
         let Some(window) = tuning.window(now, self.next, held) else {
             return;
         };
-        let buffer = (window * 256 / self.memory_share()).min(self.largest_buffer);
+        let buffer = self.memory.for_payload(window).min(self.largest_buffer);
         if buffer > self.buffer {
             self.buffer = buffer;
             self.update_most();
@@ -488,7 +481,9 @@ impl Receiver {
 
     /// Sends an ACK at once after data beyond a hole, a duplicate or a filled hole (RFC 5681 section 4.2), or lets it wait for more of them.
     fn report_soon(&mut self, now: Nanos, rtt: &RttEstimator) {
-        let may_wait = !self.held.is_empty() && self.duplicate.is_none() && self.quick == 0;
+        // As in Linux: the ACK of a duplicate beyond the hole may wait.
+        let reports_old = self.duplicate.is_some_and(|(start, _)| start < self.next);
+        let may_wait = !self.held.is_empty() && !reports_old && self.quick == 0;
         let delay = may_wait
             .then(|| self.compression.delay(self.next, rtt))
             .flatten();

@@ -233,6 +233,12 @@ impl Scoreboard {
         self.records.iter().any(repeated)
     }
 
+    /// Number of segments whose retransmission is outstanding.
+    pub fn retransmissions(&self) -> u64 {
+        let outstanding = |r: &&Record| r.flags & (RETRANSMITTED | SACKED) == RETRANSMITTED;
+        self.records.iter().filter(outstanding).count() as u64
+    }
+
     /// Marks what was judged lost and not retransmitted as in flight again.
     pub fn undo_losses(&mut self) {
         if self.to_retransmit == 0 {

@@ -6,13 +6,22 @@ use bloatlab_units::Nanos;
 use crate::TcpConfig;
 use crate::state::State;
 
+/// What an ACK reports as received twice (RFC 2883).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Duplicate {
+    pub bytes: u64,
+    /// End of its range.
+    pub end: u64,
+    /// A retransmission may be the cause: it was sent again, or is so old that this is not known, as in Linux.
+    pub of_repeat: bool,
+}
+
 /// What one ACK reports, in addition to what the congestion control sees.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckReport {
     /// It reports a mark.
     pub echo: bool,
-    /// Number of bytes that it reports as received twice, and the end of their range (RFC 2883).
-    pub duplicate: Option<(u64, u64)>,
+    pub duplicate: Option<Duplicate>,
     /// It delivers something that was sent only once, before the timer of the last timeout started.
     pub original: bool,
     /// Its SACK blocks deliver something.
@@ -35,9 +44,10 @@ pub(crate) struct Undo {
     pub enabled: bool,
     pub use_frto: bool,
     pub before: Option<SavedWindow>,
-    /// Number of retransmitted segments that were not reported as duplicates; `None` before the first retransmission.
+    /// Number of retransmitted segments that were not reported as duplicates, with those that were outstanding at the reduction; `None` before the
+    /// first retransmission.
     pub repeated: Option<u64>,
-    /// Timestamp of the first retransmission.
+    /// Timestamp of the oldest retransmission that may still be answered.
     pub first_repeat: Option<u32>,
     /// Whether F-RTO is examining a timeout.
     pub frto: bool,
@@ -62,9 +72,10 @@ impl Undo {
         }
     }
 
-    /// Saves the window that a loss is about to reduce.
-    pub fn begin(&mut self, window: &Window, una: u64) {
+    /// Saves the window that a loss is about to reduce, while this many retransmissions are outstanding.
+    pub fn begin(&mut self, window: &Window, una: u64, outstanding: u64) {
         self.forget();
+        self.repeated = (outstanding > 0).then_some(outstanding);
         if self.enabled {
             self.before = Some(SavedWindow {
                 cwnd: window.cwnd,
@@ -78,7 +89,6 @@ impl Undo {
     pub fn forget(&mut self) {
         self.before = None;
         self.repeated = None;
-        self.first_repeat = None;
         self.frto = false;
         self.sends_new = false;
     }
@@ -98,13 +108,13 @@ impl Undo {
 
     /// Counts reported duplicates (RFC 3708: a retransmission that was received twice was unnecessary).
     pub fn count(&mut self, signs: &AckReport, mss: u64) {
-        let (Some((bytes, end)), Some(before), Some(repeated)) =
+        let (Some(duplicate), Some(before), Some(repeated)) =
             (signs.duplicate, self.before, &mut self.repeated)
         else {
             return;
         };
-        if end > before.una {
-            *repeated = repeated.saturating_sub(bytes.div_ceil(mss));
+        if duplicate.of_repeat && duplicate.end > before.una {
+            *repeated = repeated.saturating_sub(duplicate.bytes.div_ceil(mss));
         }
     }
 

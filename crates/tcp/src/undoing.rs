@@ -9,11 +9,13 @@ use crate::undo::AckReport;
 impl Sender {
     /// Prepares for an undo: a loss is about to reduce the window.
     pub(crate) fn begin_undo(&mut self) {
-        if self.board.any_retransmitted() {
-            // The ACK of an older retransmission could be mistaken for one of the data sent before this loss.
-            return self.undo.forget();
+        if !self.board.any_retransmitted() {
+            self.undo.first_repeat = None;
         }
-        self.undo.begin(&self.window, self.una);
+        // As in Linux, with a tail loss probe that is not answered.
+        let probes = u64::from(self.probe_end != 0 && self.probe_repeated);
+        let outstanding = self.board.retransmissions() + probes;
+        self.undo.begin(&self.window, self.una, outstanding);
     }
 
     /// Undoes the last reduction if this ACK shows that it was unnecessary. What the ACK made look lost is then not lost.
@@ -32,10 +34,15 @@ impl Sender {
         let spurious = match self.state {
             State::Cwr => false,
             State::Open => self.undo.all_spurious(),
-            // If nothing was retransmitted, nothing was lost.
             State::Recovery => {
-                let untouched = self.undo.repeated.is_none() && self.una >= self.recover;
-                original || untouched || self.undo.all_spurious()
+                // If nothing was retransmitted, nothing was lost.
+                let untouched = ack.acked > 0 && self.undo.first_repeat.is_none();
+                let waits = (original || untouched)
+                    && self.una < self.recover
+                    && self.board.retransmissions() > 0;
+                // As in Linux: until the answers to retransmissions are known, new data is sent instead of what looks lost.
+                self.undo.sends_new = waits;
+                ((original || untouched) && !waits) || self.undo.all_spurious()
             }
             State::Loss => original || (ack.acked > 0 && self.undo.all_spurious()),
         };

@@ -104,6 +104,12 @@ impl Model {
         self.held_down.1 = ack.delivered + ack.in_flight;
     }
 
+    /// Forgets the bandwidth and the rounds of the search for the full pipe.
+    pub fn restart_search(&mut self) {
+        self.full_bw = 0.0;
+        self.full_bw_rounds = 0;
+    }
+
     /// Section 4.3.2.2: the pipe is full after three rounds in which the rate grew by less than a quarter.
     pub fn check_full_pipe(&mut self, ack: &Ack) {
         if self.filled_pipe || !self.round_start || self.limited(ack) {

@@ -434,3 +434,24 @@ fn probe_rtt_tells_nothing_about_the_rate() {
         assert!(d.state("bw") > 0.9 * rate);
     }
 }
+
+#[test]
+fn a_needless_recovery_restarts_the_search_for_the_full_pipe() {
+    // Startup ends after three rounds without growth. An undo after two of them allows three more.
+    let rounds_of_startup = |undo_after: Option<usize>| {
+        let mut d = Driver::new(r#""bbr""#, 10);
+        let mut rounds = 0;
+        while d.state("mode") == STARTUP {
+            if undo_after == Some(rounds) {
+                let ack = d.ack(0, 0);
+                d.cc.on_undo(&mut d.window, &ack);
+            }
+            PATH.round(&mut d, None);
+            rounds += 1;
+        }
+        rounds
+    };
+    let usual = rounds_of_startup(None);
+    let longer = rounds_of_startup(Some(usual - 1));
+    assert!(longer > usual, "{longer}, {usual}");
+}

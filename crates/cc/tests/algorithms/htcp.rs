@@ -117,3 +117,26 @@ fn while_segments_overtake_others_an_ack_counts_for_one() {
         assert_eq!(count, acks, "{disordered}");
     }
 }
+
+#[test]
+fn a_needless_recovery_does_not_interrupt_growth() {
+    // Three seconds after the start, the window grows by 22 segments per round trip. A loss ends that, unless it is undone while recovery lasts.
+    for (undone, in_recovery, grows) in [
+        (false, false, false),
+        (true, false, false),
+        (true, true, true),
+    ] {
+        let mut d = avoiding(r#"{"kind": "htcp", "rtt_scaling": false}"#, 1000);
+        rounds(&mut d, 100 * MS, 3000 * MS);
+        d.congestion(Signal::Loss);
+        if undone {
+            let ack = Ack {
+                in_recovery,
+                ..d.ack(MSS, 100 * MS)
+            };
+            d.cc.on_undo(&mut d.window, &ack);
+        }
+        rounds(&mut d, 100 * MS, 3300 * MS);
+        assert_eq!(d.state("alpha") > 20.0, grows);
+    }
+}

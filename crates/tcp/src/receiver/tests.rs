@@ -217,8 +217,11 @@ fn acks_beyond_a_hole_are_combined_after_the_first_three() {
         let segment = ack(&mut r);
         assert_eq!(segment.sack[0], (10, 60), "what was combined is reported");
         assert_eq!(r.ack_deadline, NEVER);
-        assert_eq!(arrive(&mut r, 9, 50), None, "a duplicate");
-        assert_eq!(arrive(&mut r, 9, 70), Some(least));
+        assert_eq!(arrive(&mut r, 9, 50), Some(least), "a duplicate waits");
+        assert_eq!(arrive(&mut r, 10, 70), Some(least - 1));
+        let segment = ack(&mut r);
+        let blocks = &segment.sack[..segment.blocks.into()];
+        assert_eq!(blocks, [(70, 80), (10, 60)], "and is not reported");
         assert_eq!(arrive(&mut r, 9, 0), None, "the first of another hole");
         assert_eq!(arrive(&mut r, 9, 60), None, "no hole is left");
     }

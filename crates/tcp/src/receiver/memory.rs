@@ -1,0 +1,100 @@
+//! How much payload a receive buffer holds: Linux counts the memory of what arrives, headers included.
+
+/// Bytes of memory that a received buffer takes besides its payload: on x86-64, 704 for headers and `skb_shared_info`, and 256 for `sk_buff`.
+const OVERHEAD: u64 = 960;
+
+/// The share of payload in the memory of the offload buffer that brought the largest segment.
+#[derive(Clone, Debug)]
+pub(super) struct Memory {
+    largest: u16,
+    /// Payload of that buffer; 0 before the first.
+    unit: u64,
+    /// Bytes so far of a buffer with a larger segment, whose end has not come.
+    measured: Option<u64>,
+}
+
+impl Memory {
+    /// Without any segment.
+    pub(super) fn empty() -> Self {
+        Self {
+            largest: 0,
+            unit: 0,
+            measured: None,
+        }
+    }
+
+    /// Of a receiver whose window does not depend on memory.
+    pub(super) fn irrelevant() -> Self {
+        Self {
+            largest: u16::MAX,
+            ..Self::empty()
+        }
+    }
+
+    /// Whether a segment of this length changes nothing.
+    #[inline(always)]
+    pub(super) fn ignores(&self, length: u16) -> bool {
+        length <= self.largest && self.measured.is_none()
+    }
+
+    /// Whether no segment was noted yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.largest == 0
+    }
+
+    /// Notes a segment; `more` if the rest of its buffer follows. Returns whether the share changes.
+    #[cold]
+    pub(super) fn note(&mut self, length: u16, more: bool) -> bool {
+        if length > self.largest {
+            self.largest = length;
+            self.measured = Some(0);
+        }
+        let Some(before) = self.measured else {
+            return false;
+        };
+        let bytes = before + u64::from(length);
+        self.measured = more.then_some(bytes);
+        if !more {
+            self.unit = bytes;
+        }
+        !more
+    }
+
+    /// The payload that fits into `buffer` besides the buffer that was just received.
+    pub(super) fn holds(&self, buffer: u64) -> u64 {
+        buffer.saturating_sub(self.unit + OVERHEAD) * self.share() / 256
+    }
+
+    /// The buffer that holds this much payload.
+    pub(super) fn for_payload(&self, payload: u64) -> u64 {
+        payload * 256 / self.share()
+    }
+
+    /// The share of payload, 256ths.
+    fn share(&self) -> u64 {
+        (256 * self.unit / (self.unit + OVERHEAD)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_that_of_the_buffer_with_the_largest_segment() {
+        let mut memory = Memory::empty();
+        assert!(memory.note(1448, false));
+        assert_eq!(memory.share(), 256 * 1448 / (1448 + 960));
+        assert!(memory.ignores(1448) && !memory.ignores(1449));
+        // Two segments in one buffer share its headers.
+        let mut memory = Memory::empty();
+        assert!(!memory.note(1448, true));
+        assert!(
+            !memory.ignores(1448),
+            "the end of the buffer is still to come"
+        );
+        assert!(memory.note(1448, false));
+        assert_eq!(memory.share(), 256 * 2896 / (2896 + 960));
+        assert!(!memory.note(1448, false), "no larger segment");
+    }
+}
