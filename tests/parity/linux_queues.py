@@ -170,7 +170,8 @@ LINUX = Reference(
 s on (mixtures: 60 s, from 20 s). Both sides: the mean over the same two seeds and start times. Ours: the queue as tc
 writes it, inside `htb` with a burst of 1600 B; `header = 14`, MSS 1448, `gso_max_segs = 1`, `quick_acks = 16`,
 `ack_tick = "1ms"`, `sack_compression = "1ms"`, `receive_window = "growing"`, CUBIC with `variant = "linux"` and
-`slow_start = "hystart"`, and a ping of 98 bytes every 20 ms. Only the tolerances of drops, marks and shares include chance.""",
+`slow_start = "hystart"`, and a ping of 98 bytes every 20 ms (±10 %). Only the tolerances of drops, marks and shares include
+chance.""",
     metrics=METRICS,
     explanations=EXPLANATIONS,
     labels={

@@ -44,6 +44,7 @@ fn a_dumbbell_with_equal_rtts_has_two_boxes() {
         plan.flows[2].traffic,
         Traffic::Ping(ping::Params {
             interval: Duration(200 * MILLISECOND),
+            interval_spread: 0.0,
             size: Bytes(64)
         })
     );

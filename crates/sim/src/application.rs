@@ -2,6 +2,7 @@
 
 use bloatlab_units::{Nanos, Rng};
 
+use crate::intervals::Intervals;
 use crate::source::Source;
 
 /// How an application writes its data.
@@ -86,8 +87,8 @@ pub(crate) enum Sender {
     Program(Box<dyn Application>),
     /// A source of datagrams.
     Udp(Source),
-    /// Echo requests of this size at this interval.
-    Echo { interval: Nanos, size: u32 },
+    /// Echo requests of this size at these intervals.
+    Echo { intervals: Intervals, size: u32 },
 }
 
 /// The parameters of a kind of traffic, which make its sender.

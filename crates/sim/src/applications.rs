@@ -129,7 +129,7 @@ impl Engine<'_> {
                 if now >= self.warmup {
                     flow.sent += 1;
                 }
-                let next = now + flow.interval;
+                let next = now + flow.intervals.next().max(1);
                 self.application_event(next, index, application::WAKE);
                 if self.outside.is_some() {
                     return self.order(Order::Echo {

@@ -102,9 +102,9 @@ impl Engine<'_> {
                 return self.make_program(application, planned);
             }
             Sender::Udp(source) => return Ok(Flow::Udp(Box::new(UdpFlow::new(source)))),
-            Sender::Echo { interval, size } => {
+            Sender::Echo { intervals, size } => {
                 return Ok(Flow::Echo(Box::new(EchoFlow {
-                    interval,
+                    intervals,
                     size,
                     next_seq: 0,
                     sent: 0,

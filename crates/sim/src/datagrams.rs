@@ -3,6 +3,7 @@
 use bloatlab_outcome::Histogram;
 use bloatlab_units::{NEVER, Nanos};
 
+use crate::intervals::Intervals;
 use crate::samples::Samples;
 use crate::source::Source;
 
@@ -94,7 +95,7 @@ impl UdpFlow {
 
 /// A ping: requests out, replies back.
 pub(crate) struct EchoFlow {
-    pub interval: Nanos,
+    pub intervals: Intervals,
     pub size: u32,
     pub next_seq: u32,
     pub sent: u64,

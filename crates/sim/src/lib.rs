@@ -21,6 +21,7 @@ mod flow_account;
 mod gate;
 mod hosts;
 mod impairment;
+mod intervals;
 mod link;
 mod link_watch;
 mod measure_flows;

@@ -28,7 +28,7 @@ TCP: Mapping[str, Any] = {
 LINK_MBIT = 100_000
 """Rate of the simulator's link, whose queue is a class of HTB, as every link of the kernel is. HTB lets a packet go as a whole.
 A link of 10 Mbit/s takes 1.2 ms to send it, so without HTB every RTT would be longer."""
-PING = {"name": "ping", "traffic": {"kind": "ping", "interval": "20ms", "size": "84B"}}
+PING = {"name": "ping", "traffic": {"kind": "ping", "interval": "20ms", "interval_spread": 0.1, "size": "84B"}}
 WARMUP = 1 / 3
 """Metrics are over the rest of the run."""
 

@@ -4,6 +4,7 @@ use bloatlab_scenario::traffic::fetch::{Connection, IntervalFrom, Params};
 use bloatlab_units::{Nanos, Rng, SECOND};
 
 use crate::application::{Actions, Application, Behavior, Sender};
+use crate::intervals::Intervals;
 
 /// Time that a client waits after a connection that could not be opened.
 const RETRY: Nanos = SECOND;
@@ -13,10 +14,8 @@ impl Behavior for Params {
         Sender::Tcp(Box::new(Fetch {
             request: self.request.0,
             response: self.response.0,
-            interval: self.interval.0,
+            intervals: Intervals::new(self.interval.0, self.interval_spread, rng),
             from: self.interval_from,
-            spread: (self.interval.0 as f64 * self.interval_spread) as Nanos,
-            rng,
             is_persistent: self.connection == Connection::Persistent,
             is_open: false,
             is_active: false,
@@ -30,11 +29,8 @@ impl Behavior for Params {
 struct Fetch {
     request: u64,
     response: u64,
-    interval: Nanos,
+    intervals: Intervals,
     from: IntervalFrom,
-    /// By how much an interval may be longer or shorter.
-    spread: Nanos,
-    rng: Rng,
     is_persistent: bool,
     /// The connection has been opened.
     is_open: bool,
@@ -50,15 +46,11 @@ struct Fetch {
 impl Fetch {
     /// When the next page is requested, if this one is complete now.
     fn next_request(&mut self, now: Nanos) -> Nanos {
-        let interval = match self.spread {
-            0 => self.interval,
-            spread => self.interval - spread + self.rng.below(2 * spread + 1),
-        };
         let from = match self.from {
             IntervalFrom::End => now,
             IntervalFrom::Start => self.began,
         };
-        (from + interval).max(now + 1)
+        (from + self.intervals.next()).max(now + 1)
     }
 }
 

@@ -4,11 +4,12 @@ use bloatlab_scenario::traffic::ping::Params;
 use bloatlab_units::Rng;
 
 use crate::application::{Behavior, Sender};
+use crate::intervals::Intervals;
 
 impl Behavior for Params {
-    fn sender(&self, _rng: Rng) -> Sender {
+    fn sender(&self, rng: Rng) -> Sender {
         Sender::Echo {
-            interval: self.interval.0.max(1),
+            intervals: Intervals::new(self.interval.0, self.interval_spread, rng),
             size: self.size.0 as u32,
         }
     }

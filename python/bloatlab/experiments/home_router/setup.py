@@ -27,6 +27,8 @@ QUICK_ACKS = 16
 """Segments that Linux acknowledges at once at the start."""
 TICK = "1ms"
 """Time between the ticks of the kernel's timers."""
+SACK_COMPRESSION = "1ms"
+"""How long Linux (since 4.18) collects what arrives beyond a hole before it sends an ACK."""
 LONG = 1000
 """Packets in a queue that is never full."""
 DEVICE = "100Gbit/s"
@@ -160,6 +162,7 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     tcp: dict[str, Any] = {
         "quick_acks": QUICK_ACKS,
         "ack_tick": TICK,
+        "sack_compression": SACK_COMPRESSION,
         "receive_window": "autotuned",
         **{name: params[name] for name in ("initial_window", "cached_ssthresh")},
     }

@@ -161,8 +161,9 @@ fn traffic() -> impl Strategy<Value = Traffic> {
             interval_spread: if spread { 0.5 } else { 0.0 },
             connection: if persistent { Connection::Persistent } else { Connection::New },
         })),
-        1 => (1_u64..200, 28_u64..1500).prop_map(|(interval, size)| Traffic::Ping(ping::Params {
+        1 => (1_u64..200, 28_u64..1500, any::<bool>()).prop_map(|(interval, size, spread)| Traffic::Ping(ping::Params {
             interval: Duration(interval * MILLISECOND),
+            interval_spread: if spread { 1.0 } else { 0.0 },
             size: Bytes(size),
         })),
     ]
