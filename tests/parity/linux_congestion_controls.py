@@ -67,6 +67,15 @@ EXPLANATIONS = {
         "ms for Vegas at 10 ms (Linux 17.8 and 18.2), and 159 to 178 ms for YeAH at 40 ms (Linux 160 and 168). In "
         "three of Linux's four runs of Vegas, a queue dropped a SYN, and that flow started a second later.",
     ),
+    "f": Explanation(
+        lambda r: (
+            (_is(r, "hybla") and (r["base_rtt_ms"], flows(r)) == ("40", 1))
+            or (_is(r, "veno") and (r["base_rtt_ms"], flows(r)) == ("160", 4))
+        ),
+        ALL,
+        "Chance. One of forty seeds of Hybla has an sRTT of 117.7 ms here and all others 164.8 to 165.1 (Linux 165.0 and 165.2). "
+        "It is one of our two. Four flows of Veno have 247 to 292 ms in forty seeds, and 248 and 299 in Linux's two.",
+    ),
     "h": Explanation(
         lambda r: flows(r) == 4,
         frozenset({"jain"}),

@@ -93,18 +93,19 @@ SECTIONS = {
         _home_router,
         _home_router_letter,
         {
-            "a": "Without any delay, buffers are large and the queue is seconds long. In Linux, a queued buffer holds 20 segments "
-            "on average (2.3 s in 100 buffers), and the send buffer ends the growth of the window before the queue is full: "
-            "nothing is lost after the tenth second. Here a buffer holds 14, the queue is full at 1.7 s, and the flow loses. "
-            "`tcp_tso_rtt_log` cannot be set here.",
+            "a": "Without any delay, buffers are large and the queue is seconds long. In Linux, a queued buffer holds 20 "
+            "segments on average (2.3 s in 100 buffers), and the send buffer ends the growth of the window before the queue is "
+            "full: nothing is lost after the tenth second. Here a buffer holds 14, the queue is full at 1.7 s, and the flow "
+            "loses. `tcp_tso_rtt_log` cannot be set here.",
             "b": "At 1.5 Mbit/s with 100 buffers of two segments, a run has one of two courses: a page finds the queue full "
             "once more in the first 15 s, or not. Linux in the five runs of the reference always has the first, ours in half. In "
             "`clean`, `linux-virtual` has both, too. With *default* buffers the long flow agrees, and pages are 8 to 11 % faster "
             "here; we do not know why.",
             "c": "Reno and CUBIC run in cycles, and what a page meets depends on its place in the cycle. Alone in `clean` with "
-            "20 buffers of two segments, the simulator and Linux are equal to the segment until 3.4 s. Then Linux acknowledges "
-            "a single segment right after a filled hole, ours waits for the second, and later cycles end at 42 or 43 segments "
-            "in Linux and always at 43 here. We did not find out what causes this ACK.",
+            "20 buffers of two segments, the simulator and Linux are equal to the segment until 3.4 s. Then Linux sends one ACK "
+            "more, for a single segment after a filled hole, and later cycles end at 42 or 43 segments in Linux and always at "
+            "43 here. The window in that ACK shows that the application has just read everything. Which rule sends it we did "
+            "not find out.",
         },
     ),
     "mmwave-aqm": Section(

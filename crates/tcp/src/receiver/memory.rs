@@ -6,27 +6,28 @@ const OVERHEAD: u64 = 960;
 /// The share of payload in the memory of the offload buffer that brought the largest segment.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
-    largest: u16,
+    /// Length of the segments that change nothing, and of shorter ones; 0 while a buffer is being measured.
+    ignored: u16,
     /// Payload of that buffer; 0 before the first.
     unit: u64,
-    /// Bytes so far of a buffer with a larger segment, whose end has not come.
-    measured: Option<u64>,
+    /// Bytes and the largest segment of the buffer that is being measured.
+    measured: (u64, u16),
 }
 
 impl Memory {
     /// Without any segment.
     pub(super) fn empty() -> Self {
         Self {
-            largest: 0,
+            ignored: 0,
             unit: 0,
-            measured: None,
+            measured: (0, 0),
         }
     }
 
     /// Of a receiver whose window does not depend on memory.
     pub(super) fn irrelevant() -> Self {
         Self {
-            largest: u16::MAX,
+            ignored: u16::MAX,
             ..Self::empty()
         }
     }
@@ -34,28 +35,23 @@ impl Memory {
     /// Whether a segment of this length changes nothing.
     #[inline(always)]
     pub(super) fn ignores(&self, length: u16) -> bool {
-        length <= self.largest && self.measured.is_none()
+        length <= self.ignored
     }
 
     /// Whether no segment was noted yet.
     pub(super) fn is_empty(&self) -> bool {
-        self.largest == 0
+        self.unit == 0 && self.measured.0 == 0
     }
 
-    /// Notes a segment; `more` if the rest of its buffer follows. Returns whether the share changes.
+    /// Notes a segment that changes something; `more` if the rest of its buffer follows. Returns whether the share changes.
     #[cold]
     pub(super) fn note(&mut self, length: u16, more: bool) -> bool {
-        if length > self.largest {
-            self.largest = length;
-            self.measured = Some(0);
-        }
-        let Some(before) = self.measured else {
-            return false;
-        };
-        let bytes = before + u64::from(length);
-        self.measured = more.then_some(bytes);
-        if !more {
-            self.unit = bytes;
+        let (bytes, largest) = self.measured;
+        let (bytes, largest) = (bytes + u64::from(length), largest.max(length));
+        if more {
+            (self.measured, self.ignored) = ((bytes, largest), 0);
+        } else {
+            (self.measured, self.ignored, self.unit) = ((0, 0), largest, bytes);
         }
         !more
     }
@@ -95,6 +91,6 @@ mod tests {
         );
         assert!(memory.note(1448, false));
         assert_eq!(memory.share(), 256 * 2896 / (2896 + 960));
-        assert!(!memory.note(1448, false), "no larger segment");
+        assert!(memory.ignores(1448), "no larger segment");
     }
 }
