@@ -104,8 +104,9 @@ SECTIONS = {
             "c": "Reno and CUBIC run in cycles, and what a page meets depends on its place in the cycle. Alone in `clean` with "
             "20 buffers of two segments, the simulator and Linux are equal to the segment until 3.4 s. Then Linux sends one ACK "
             "more, for a single segment after a filled hole, and later cycles end at 42 or 43 segments in Linux and always at "
-            "43 here. The window in that ACK shows that the application has just read everything. Which rule sends it we did "
-            "not find out.",
+            "43 here. The window in that ACK shows that the application, which reads in large pieces, has just read "
+            "everything, and since 6.7 Linux acknowledges a segment with PSH that is alone in its buffer at this moment. Our "
+            "receivers do not have this rule.",
         },
     ),
     "mmwave-aqm": Section(
