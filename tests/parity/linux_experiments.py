@@ -126,6 +126,10 @@ def _add(table: Table, experiment: str, case: str, side: str, values: Values) ->
 # The simulator's half.
 
 
+READ_SIZE = "64KiB"
+"""The receivers of the references read when this much waits."""
+
+
 def home_router(case: Case) -> dict[str, Any]:
     """The scenario of a set-up of home-router."""
     experiment = experiments.get("home-router")
@@ -154,6 +158,7 @@ def home_router(case: Case) -> dict[str, Any]:
                 flow["traffic"] |= {"interval": "100ms", "interval_spread": 0.1}
             case _:
                 flow["name"] = "bulk"
+                flow["tcp"]["read_size"] = READ_SIZE
     if case["bulk"] == "0":
         document["flows"] = [flow for flow in document["flows"] if flow["name"] != "bulk"]
     return document

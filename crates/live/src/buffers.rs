@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow};
+use bloatlab_tcp::SegmentationOffload;
 
 /// The plan with segmentation and receive offload for all flows that cross a queue whose buffers hold several segments.
 ///
@@ -17,7 +18,7 @@ pub(crate) fn with_buffers(plan: &Arc<Plan>) -> Arc<Plan> {
         let crossed = flow.forward.iter().chain(&flow.reverse);
         let most = crossed.map(|&number| segments[number]).max().unwrap_or(1);
         if most > 1 {
-            flow.tcp.segmentation_offload = true;
+            flow.tcp.segmentation_offload = SegmentationOffload::On;
             flow.tcp.receive_offload = true;
             flow.tcp.gso_max_segs = flow.tcp.gso_max_segs.min(most);
         }

@@ -136,6 +136,9 @@ impl Frame {
         let (from, to) = self.payload_of(index, 1);
         let mut header = self.first;
         header.length = (to - from) as u16;
+        if index + 1 < self.segments() || header.length == 0 {
+            header.flags &= !segment::PUSH;
+        }
         if self.segment_size > 0 {
             header.seq = header.seq.wrapping_add(from as u32);
             if index > 0 {
@@ -198,7 +201,7 @@ impl Frame {
             tcp[13] &= !CWR;
         }
         if from + count < self.segments() {
-            tcp[13] &= !(FIN | PSH);
+            tcp[13] &= !(FIN | segment::PUSH);
         }
         tcp[16..18].copy_from_slice(&pseudo.to_be_bytes());
         head[0] |= NEEDS_CHECKSUM;
@@ -209,7 +212,6 @@ impl Frame {
 }
 
 const FIN: u8 = 0x01;
-const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 
 /// A frame that is ready to be sent.
@@ -280,7 +282,7 @@ fn tcp_header(header: &[u8]) -> Option<Segment> {
         seq: u32_at(header, 4)?,
         ack: u32_at(header, 8)?,
         window: u32::from(u16_at(header, 14)?),
-        flags: wire & (segment::FIN | segment::SYN | segment::ACK),
+        flags: wire & (segment::FIN | segment::SYN | segment::ACK | segment::PUSH),
         ..Segment::default()
     };
     // ECE, CWR and the bit that RFC 3168 left reserved.
@@ -379,7 +381,7 @@ mod tests {
             length in 1_usize..20_000, size in 200_u16..3000, at in 0_usize..100, count in 1_usize..5,
         ) {
             let payload: Vec<u8> = (0..length).map(|i| (i * 7 % 251) as u8).collect();
-            let bytes = tcp(&payload, size, 0x10 | FIN | PSH | CWR);
+            let bytes = tcp(&payload, size, 0x10 | FIN | segment::PUSH | CWR);
             let frame = Frame::read(&bytes).unwrap();
             let segments = frame.segments();
             prop_assert_eq!(segments, length.div_ceil(size.into()).max(1));

@@ -46,6 +46,8 @@ pub enum FlowKind {
         cca: String,
         /// How its ends use the kernel.
         manner: Manner,
+        /// Bytes that wait before its receiver reads them; 0: it reads what is there.
+        read_size: u32,
     },
     /// Datagrams from end 0 to end 1.
     Udp,
@@ -58,14 +60,11 @@ pub enum FlowKind {
 /// How the ends of a connection use the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Manner {
-    /// The receiver reads as soon as there is something to read, and reports each read.
+    /// The receiver reports each read.
     Prompt,
-    /// With few system calls. The receiver reads in large pieces and reports nothing: who sees the packets knows what it can read. The sender never
-    /// stops writing, and what it writes is not copied.
-    Sparing {
-        /// Bytes that wait before the receiver reads them.
-        piece: u32,
-    },
+    /// With few system calls. The receiver reports nothing: who sees the packets knows what it can read. The sender never stops writing, and what it
+    /// writes is not copied.
+    Sparing,
 }
 
 /// A flow of the plan, as its hosts need to know it.

@@ -14,7 +14,7 @@ use crate::laid::Laid;
 use crate::layout::linux_name;
 use crate::servers::Servers;
 
-/// Bytes that wait before a receiver in virtual time reads them: a small share of its buffer, so that they hardly lower the window that it offers.
+/// What a receiver in virtual time reads: a small share of its buffer, so that what waits hardly lowers the window that it offers.
 const SHARE_OF_BUFFER: u64 = 64;
 const SMALLEST_PIECE: u64 = 64 << 10;
 const LARGEST_PIECE: u64 = 256 << 10;
@@ -40,14 +40,13 @@ pub(crate) struct Programs<'a> {
     pub laid: &'a Laid,
 }
 
-/// How ends use the kernel whose sender never stops. The kernel tunes a buffer by what the application reads, so then it reads at once.
-fn sparing(tcp: &TcpConfig) -> Manner {
-    let share = tcp.receive_buffer.0 / SHARE_OF_BUFFER;
-    let piece = match tcp.receive_window {
-        ReceiveWindow::Autotuned => 1,
-        _ => share.clamp(SMALLEST_PIECE, LARGEST_PIECE) as u32,
-    };
-    Manner::Sparing { piece }
+/// Bytes that a sparing receiver reads at once if the scenario does not say. The kernel tunes a buffer by what the application reads, so then it reads
+/// what is there.
+fn piece(tcp: &TcpConfig) -> u64 {
+    match tcp.receive_window {
+        ReceiveWindow::Autotuned => 0,
+        _ => (tcp.receive_buffer.0 / SHARE_OF_BUFFER).clamp(SMALLEST_PIECE, LARGEST_PIECE),
+    }
 }
 
 impl Programs<'_> {
@@ -93,11 +92,19 @@ impl Programs<'_> {
             })
         } else if flow.traffic.is_tcp() {
             let is_endless = matches!(flow.traffic, Traffic::Greedy(_));
-            let manner = match self.is_virtual && is_endless {
-                true => sparing(&flow.tcp),
-                false => Manner::Prompt,
+            let (manner, usual) = match self.is_virtual && is_endless {
+                true => (Manner::Sparing, piece(&flow.tcp)),
+                false => (Manner::Prompt, 0),
             };
-            FlowKind::Tcp { cca, manner }
+            let read_size = match flow.tcp.read_size.0 {
+                0 => usual,
+                given => given,
+            };
+            FlowKind::Tcp {
+                cca,
+                manner,
+                read_size: read_size as u32,
+            }
         } else if flow.traffic.has_data() {
             FlowKind::Udp
         } else {

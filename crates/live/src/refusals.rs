@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bloatlab_aqm::QueueConfig;
 use bloatlab_cc::CcConfig;
 use bloatlab_link::ImpairmentConfig;
-use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario};
+use bloatlab_scenario::{Effect, Plan, PlanBoxKind, PlanFlow, PlanLink, Scenario, Traffic};
+use bloatlab_tcp::SegmentationOffload;
 
 use crate::buffers::with_buffers;
 use crate::kernel_queue::KernelQueue;
@@ -82,16 +83,18 @@ pub fn refusals(scenario: &Scenario, plan: Plan, kernel: Kernel<'_>) -> Vec<Refu
         });
     }
     found.extend(check_python_queues(scenario, plan));
+    let of_flow = |(index, key, reason): (usize, String, String)| Refusal {
+        path: path_of(index, &key),
+        reason,
+    };
+    found.extend(check_reads(plan).into_iter().map(of_flow));
     match kernel {
         Kernel::Here(LinkKind::Userspace) => {}
         Kernel::Here(LinkKind::Kernel) => found.extend(check_kernel_links(scenario, plan)),
         Kernel::Virtual { queues, .. } => {
             found.extend(check_routed(scenario, plan, queues));
             let of_flows = check_shared_parameters(plan).into_iter();
-            for (index, key, reason) in of_flows.chain(check_offload(plan)) {
-                let path = path_of(index, &key);
-                found.push(Refusal { path, reason });
-            }
+            found.extend(of_flows.chain(check_offload(plan)).map(of_flow));
         }
     }
     // Equal flows of one table give equal refusals.
@@ -337,11 +340,24 @@ fn check_offload(plan: &Plan) -> Vec<(usize, String, String)> {
     let flows = plan.all_flows().enumerate();
     let offloading = flows.filter(|(_, flow)| {
         let mut path = flow.forward.iter().chain(&flow.reverse);
-        flow.traffic.is_tcp() && flow.tcp.segmentation_offload && path.any(impairs)
+        let is_on = flow.tcp.segmentation_offload == SegmentationOffload::On;
+        flow.traffic.is_tcp() && is_on && path.any(impairs)
     });
     let why = "the kernel's impairments act on whole buffers; set it to false or use --engine sim";
     let key = "tcp.segmentation_offload";
     let refused = offloading.map(|(index, _)| (index, key.to_owned(), why.to_owned()));
+    refused.collect()
+}
+
+/// Refuses receivers that wait for more than a sender may send. In the simulator, the application knows what has arrived before it reads.
+fn check_reads(plan: &Plan) -> Vec<(usize, String, String)> {
+    let flows = plan.all_flows().enumerate();
+    let waiting = flows.filter(|(_, flow)| {
+        let is_endless = matches!(flow.traffic, Traffic::Greedy(_));
+        flow.traffic.is_tcp() && flow.tcp.read_size.0 > 0 && !is_endless
+    });
+    let why = "only the receiver of a flow with traffic `greedy` may wait for more; set it to 0B or use --engine sim";
+    let refused = waiting.map(|(index, _)| (index, "tcp.read_size".to_owned(), why.to_owned()));
     refused.collect()
 }
 

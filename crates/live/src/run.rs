@@ -10,6 +10,7 @@ use bloatlab_outcome::metrics::{
 use bloatlab_outcome::{Distribution, MS, Outcome, Series, Sheet};
 use bloatlab_scenario::{Plan, PlanBoxKind, PlanFlow};
 use bloatlab_sim::{Control, NoPlugins, RunError, Session};
+use bloatlab_tcp::SegmentationOffload;
 use bloatlab_units::{MILLISECOND, Nanos};
 
 use crate::buffers::with_buffers;
@@ -139,7 +140,7 @@ pub fn run(plan: Arc<Plan>, options: &RunOptions, control: &Control) -> Result<F
         directory,
         keeps_buffers: flows
             .iter()
-            .map(|flow| flow.tcp.segmentation_offload)
+            .map(|flow| flow.tcp.segmentation_offload == SegmentationOffload::On)
             .collect(),
         sockets,
         clock,

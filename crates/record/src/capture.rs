@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bloatlab_outcome::{Handshake, Outcome, PacketEvent, Protocol, Step};
 use bloatlab_tcp::Segment;
-use bloatlab_tcp::segment::{ACK, AE, COUNTERS_SIZE, CWR, ECE, FIN, HEADER, SYN, SYN_HEADER};
+use bloatlab_tcp::segment::{ACK, AE, COUNTERS_SIZE, CWR, ECE, FIN, HEADER, PUSH, SYN, SYN_HEADER};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, TsResolution};
 
@@ -222,8 +222,10 @@ fn tcp(packet: &PacketEvent, handshake: Handshake) -> Vec<u8> {
 fn flags(segment: &Segment, options: usize) -> [u8; 2] {
     // RFC 9768 section 3.2: AE is the last of the bits that follow the length.
     let length = ((20 + options) as u8 / 4) << 4 | u8::from(segment.has(AE));
-    // Segments with payload have PSH set.
-    let push = if segment.length > 0 { 0x08 } else { 0 };
+    let push = match segment.length {
+        0 => 0,
+        _ => segment.flags & PUSH,
+    };
     // RFC 3168 section 6.1: ECE and CWR are the first two flags. In our segments they are one bit lower.
     let echo = (segment.flags & (ECE | CWR)) << 1;
     [length, segment.flags & (FIN | SYN | ACK) | echo | push]

@@ -1,7 +1,7 @@
 //! Sends what a TCP flow may send: ACKs, trains, offload buffers and single segments. Sets its timers.
 
 use bloatlab_aqm::Ecn;
-use bloatlab_tcp::segment::MORE;
+use bloatlab_tcp::segment::{MORE, PUSH};
 use bloatlab_tcp::{Buffer, Endpoint, Segment};
 use bloatlab_units::Nanos;
 
@@ -123,7 +123,11 @@ impl TcpFlow {
         let now = network.schedule.now;
         loop {
             let packet = &mut self.packets[end];
-            let Buffer { train, followed } = self.ends[end].poll_buffer(now, &mut packet.segment);
+            let Buffer {
+                train,
+                followed,
+                pushes,
+            } = self.ends[end].poll_buffer(now, &mut packet.segment);
             if train.segments == 0 {
                 return false;
             }
@@ -132,7 +136,11 @@ impl TcpFlow {
             packet.segment.flags |= MORE;
             network.send_train(packet, followed);
             packet.segment.flags &= !MORE;
-            network.send_train(packet, train.segments - followed);
+            let pushed = u64::from(pushes);
+            network.send_train(packet, train.segments - followed - pushed);
+            packet.segment.flags |= PUSH;
+            network.send_train(packet, pushed);
+            packet.segment.flags &= !PUSH;
             *last = Last::before(&packet.segment, &self.ends[end]);
             self.on_departures(now, end, train.segments);
             if train.fills_window {

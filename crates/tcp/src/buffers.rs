@@ -9,6 +9,8 @@ use crate::state::State;
 
 /// A buffer of at least this fraction of the window never waits (Linux's `tcp_tso_win_divisor`).
 const PARTS: u64 = 3;
+/// Segments of a write that can have segments with PSH before its end.
+const LONG_WRITE: u64 = 16;
 
 impl Sender {
     /// Number of bytes that leave together now, at least `first`; 0 if the sender waits until the window has more space.
@@ -20,18 +22,46 @@ impl Sender {
         let mut bytes = room.min(left);
         if self.offload.segments {
             let most = self.pacing.buffer(&self.window, &self.rtt);
-            if room < most && room < left && self.waits_for_room(now, room) {
+            let fits = room >= most.min(left) || room >= self.rest_of_buffer();
+            if !fits && self.waits_for_room(now, room) {
                 if room == open {
                     self.limited_at = self.next;
                 }
                 return 0;
             }
-            bytes = bytes.min(most);
+            // As in Linux: a buffer takes at most half of the window, so that another one can leave before its ACK.
+            bytes = bytes.min(most).min(self.window.cwnd / 2);
+        } else {
+            bytes = bytes.min(self.push.place(self.limit) - self.next);
         }
         if bytes < left {
             bytes -= bytes % self.window.mss;
         }
         bytes.max(first)
+    }
+
+    /// Bytes of the next buffer in which the application's data waits.
+    fn rest_of_buffer(&self) -> u64 {
+        let whole = self.waiting_buffer();
+        whole - self.next.saturating_sub(1) % whole
+    }
+
+    fn waiting_buffer(&self) -> u64 {
+        let window = self.edge.saturating_sub(self.una);
+        self.pacing.waiting_buffer(self.window.mss, window)
+    }
+
+    /// The application writes this many bytes.
+    #[inline]
+    pub(crate) fn write(&mut self, bytes: u64) {
+        let from = self.limit;
+        self.limit += bytes;
+        if bytes < LONG_WRITE * self.window.mss {
+            return self.push.write_little();
+        }
+        let window = self.edge.saturating_sub(self.una);
+        let buffer = self.waiting_buffer();
+        self.push.write_much(from, buffer, window);
     }
 
     /// Whether to wait until there is more space than `room`. Not in recovery, not if nothing has left for a millisecond, and not if the next ACK is

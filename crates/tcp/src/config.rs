@@ -5,6 +5,8 @@ use bloatlab_units::{Bytes, Duration, MILLISECOND, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::SegmentationOffload;
+
 /// How a sender detects that a segment is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -106,6 +108,8 @@ pub struct TcpConfig {
     pub send_buffer: Bytes,
     /// Bytes that the receiver can hold. This limits the advertised window.
     pub receive_buffer: Bytes,
+    /// The application reads when this much waits, as with Linux's `SO_RCVLOWAT`; at most half of the receive buffer. 0: it reads at once.
+    pub read_size: Bytes,
     /// How much of the receive buffer is advertised initially.
     pub receive_window: ReceiveWindow,
     /// ECN and its feedback: `false`, `true` (RFC 3168: an echo until the sender has reduced), `dctcp` (RFC 8257: the echo follows the marks exactly)
@@ -140,10 +144,11 @@ pub struct TcpConfig {
     /// separately.
     #[schemars(range(min = 1, max = 65_535))]
     pub gso_max_segs: u32,
-    /// The sender hands segments over in buffers, as with Linux's TSO. A buffer holds what leaves in a millisecond, at most 64 KiB, and more between
+    /// The sender hands segments over in buffers: as with Linux's TSO (`true`), or cut before the device (`"software"`, as Linux does for a device
+    /// without TSO). A buffer holds what leaves in a millisecond, at most 64 KiB, and more between
     /// hosts that are less than half a millisecond apart. While it has sent within the last millisecond and ACKs arrive, the sender waits until the
     /// window has space for a whole buffer or a third of the window.
-    pub segmentation_offload: bool,
+    pub segmentation_offload: SegmentationOffload,
     /// Segments that left in one buffer and arrive within a millisecond of each other are acknowledged once, up to 64 KiB, as if offload kept the
     /// buffer whole from host to host (Linux's GRO). An odd last segment then does not wait for its ACK.
     pub receive_offload: bool,
@@ -172,6 +177,7 @@ impl Default for TcpConfig {
             byte_counting: true,
             send_buffer: Bytes(4_000_000),
             receive_buffer: Bytes(32_000_000),
+            read_size: Bytes(0),
             receive_window: ReceiveWindow::Full,
             ecn: EcnFeedback::Off,
             ecn_fallback: true,
@@ -186,7 +192,7 @@ impl Default for TcpConfig {
             recovery: Reduction::Prr,
             pacing: Pacing::Auto,
             gso_max_segs: 65_535,
-            segmentation_offload: false,
+            segmentation_offload: SegmentationOffload::Off,
             receive_offload: false,
             small_queues: true,
             limit_output_bytes: Bytes(4 << 20),

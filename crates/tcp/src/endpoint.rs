@@ -27,7 +27,6 @@ pub struct Endpoint {
     codes: (Ecn, Ecn),
     /// The code point of the other end's SYN or SYN-ACK. An end that opened the connection reports it once.
     syn_came: Ecn,
-    reports_syn: bool,
 }
 
 impl Endpoint {
@@ -48,7 +47,6 @@ impl Endpoint {
             feedback: EcnFeedback::Off,
             codes: (Ecn::NotEct, Ecn::NotEct),
             syn_came: Ecn::NotEct,
-            reports_syn: false,
         }
     }
 
@@ -73,7 +71,7 @@ impl Endpoint {
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.sender.fin_wanted);
         self.only_acknowledges = false;
-        self.sender.limit += bytes;
+        self.sender.write(bytes);
     }
 
     /// Withdraws what was written but not sent yet.
@@ -164,11 +162,12 @@ impl Endpoint {
             }
             Step::SynAckCame => {
                 self.on_syn(segment, ecn, marks::offered_by_syn_ack(segment));
-                self.reports_syn = self.feedback == EcnFeedback::Accurate;
-                self.receiver.ack_now = true;
                 self.establish(now, segment);
             }
-            Step::AckCame => self.establish(now, segment),
+            Step::AckCame => {
+                self.establish(now, segment);
+                self.end_handshake();
+            }
         }
         step == Step::AckCame
     }
@@ -188,10 +187,13 @@ impl Endpoint {
         self.sender.agree(feedback);
     }
 
-    fn establish(&mut self, now: Nanos, segment: &Segment) {
+    fn end_handshake(&mut self) {
         self.only_acknowledges = self.sender.fast_paths
             && self.feedback == EcnFeedback::Off
             && self.sender.has_never_written();
+    }
+
+    fn establish(&mut self, now: Nanos, segment: &Segment) {
         let sender = &mut self.sender;
         sender.una = 1;
         sender.next = 1;
@@ -216,7 +218,7 @@ impl Endpoint {
     #[inline]
     pub fn is_silent(&self) -> bool {
         let has_acks = self.receiver.ack_now || self.receiver.has_prior();
-        self.established() && self.sender.has_never_written() && !has_acks
+        self.handshake.is_over() && self.sender.has_never_written() && !has_acks
     }
 
     /// Writes the next segment to send now and returns its code point. Must be called until it returns `None`.
@@ -224,7 +226,7 @@ impl Endpoint {
     /// The segment is written in place, because it is part of a packet. Copying what was just written would stall the processor.
     #[inline(always)]
     pub fn poll(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
-        if !self.established() {
+        if !self.handshake.is_over() {
             return self.poll_handshake(now, segment);
         }
         if self.receiver.has_prior() {
@@ -247,17 +249,12 @@ impl Endpoint {
             return Some(Ecn::NotEct);
         }
         self.receiver.echo.tell(segment);
-        if self.reports_syn {
-            // RFC 9768 section 3.2.2.1: the last ACK of the handshake reports the code point of the SYN-ACK.
-            self.reports_syn = false;
-            segment.set_ace(marks::handshake_ace(self.syn_came));
-        }
         Some(code)
     }
 
     /// Like [`poll`](Self::poll) while data must wait: writes a segment of the handshake or an ACK that is due.
     pub fn poll_control(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
-        if !self.established() {
+        if !self.handshake.is_over() {
             return self.poll_handshake(now, segment);
         }
         if !self.receiver.has_prior() && !self.receiver.ack_now {
@@ -355,6 +352,10 @@ impl Endpoint {
 
     #[cold]
     fn poll_handshake(&mut self, now: Nanos, segment: &mut Segment) -> Option<Ecn> {
+        if self.handshake.poll_ack() {
+            self.end_handshake();
+            return Some(self.confirm(now, segment));
+        }
         if !self.handshake.poll(now, self.sender.rtt.rto()) {
             return None;
         }
@@ -384,6 +385,20 @@ impl Endpoint {
             EcnFeedback::Accurate => segment.set_ace(0b111),
         }
         Some(self.ecn.of_control(offer))
+    }
+
+    /// Writes the ACK of the SYN-ACK. As in Linux, it leaves before any data.
+    fn confirm(&mut self, now: Nanos, segment: &mut Segment) -> Ecn {
+        self.write_ack(now, segment);
+        self.receiver.stamp(segment);
+        if self.feedback != EcnFeedback::Off {
+            self.receiver.echo.tell(segment);
+        }
+        if self.feedback == EcnFeedback::Accurate {
+            // RFC 9768 section 3.2.2.1: it reports the code point of the SYN-ACK.
+            segment.set_ace(marks::handshake_ace(self.syn_came));
+        }
+        self.codes.1
     }
 
     /// Number of retransmissions of this end's SYN or SYN-ACK.

@@ -9,14 +9,17 @@ const SYN_RETRIES: u32 = 6;
 /// Ticks per step of a timer of a second, in Linux's timer wheel with 1000 ticks per second.
 const TICKS_PER_STEP: Nanos = 64;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The phases of a handshake. It is complete in the last two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Closed,
     Listen,
     SynSent,
     SynReceived,
-    Established,
     Failed,
+    /// The SYN-ACK came, and its ACK has not left yet.
+    SynAcked,
+    Established,
 }
 
 /// What a segment means for a handshake that is not complete.
@@ -80,6 +83,12 @@ impl Handshake {
     /// Whether it is complete.
     #[inline]
     pub fn is_complete(&self) -> bool {
+        self.phase >= Phase::SynAcked
+    }
+
+    /// Whether it is complete and nothing of it must be sent any more.
+    #[inline]
+    pub fn is_over(&self) -> bool {
         self.phase == Phase::Established
     }
 
@@ -117,7 +126,7 @@ impl Handshake {
                 Step::SynCame
             }
             Phase::SynSent if segment.has(SYN) && segment.has(ACK) => {
-                self.establish(now);
+                self.complete(now, Phase::SynAcked);
                 Step::SynAckCame
             }
             Phase::SynReceived if segment.has(SYN) => {
@@ -125,15 +134,15 @@ impl Handshake {
                 Step::Nothing
             }
             Phase::SynReceived if segment.has(ACK) && segment.ack >= 1 => {
-                self.establish(now);
+                self.complete(now, Phase::Established);
                 Step::AckCame
             }
             _ => Step::Nothing,
         }
     }
 
-    fn establish(&mut self, now: Nanos) {
-        self.phase = Phase::Established;
+    fn complete(&mut self, now: Nanos, phase: Phase) {
+        self.phase = phase;
         self.established_at = now;
         self.deadline = NEVER;
         self.wanted = false;
@@ -149,6 +158,15 @@ impl Handshake {
     pub fn lost_several(&self, answered: u32) -> bool {
         let answers_first = answered == time_stamp(self.first_sent_at);
         self.tries > 2 && self.timeouts > 0 && !answers_first
+    }
+
+    /// Whether the ACK of the SYN-ACK must be sent now. The caller then sends it.
+    pub fn poll_ack(&mut self) -> bool {
+        let is_due = self.phase == Phase::SynAcked;
+        if is_due {
+            self.phase = Phase::Established;
+        }
+        is_due
     }
 
     /// Whether a SYN or SYN-ACK must be sent now. The caller then sends it.

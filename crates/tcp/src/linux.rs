@@ -4,7 +4,9 @@ use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MICROSECOND, MILLISECOND};
 
 use crate::receiver::FIRST_BUFFER;
-use crate::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig, Timeout};
+use crate::{
+    LossDetection, Pacing, ReceiveWindow, Reduction, SegmentationOffload, TcpConfig, Timeout,
+};
 
 /// IPv4 and TCP header with timestamps: the MTU minus the MSS.
 const HEADERS: u32 = 52;
@@ -124,7 +126,7 @@ impl TcpConfig {
                 ("net.ipv4.tcp_rmem", format!("4096 {first} {receive}")),
             ],
             congestion_control: None,
-            tso: self.segmentation_offload,
+            tso: self.segmentation_offload == SegmentationOffload::On,
             gro: self.receive_offload,
             mtu: self.mss + HEADERS,
             gso_max_segs: self.gso_max_segs,
@@ -253,7 +255,7 @@ mod tests {
             mss: 1000,
             send_buffer: Bytes(1_000_000),
             receive_buffer: Bytes(1448),
-            segmentation_offload: true,
+            segmentation_offload: SegmentationOffload::On,
             gso_max_segs: 2,
             min_rto: Duration(50_000_000),
             frto: false,

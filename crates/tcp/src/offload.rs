@@ -1,6 +1,6 @@
 //! The state of segmentation offload.
 
-use crate::TcpConfig;
+use crate::{SegmentationOffload, TcpConfig};
 
 /// Largest size of a buffer in bytes (Linux's `gso_max_size`).
 pub(crate) const LARGEST_BUFFER: u64 = 64 * 1024;
@@ -11,8 +11,9 @@ pub(crate) struct Offload {
     pub segments: bool,
     /// The sender marks segments that leave together, because queues and the other end use this.
     pub sets_more: bool,
-    /// Bytes of the current buffer that have not left yet.
+    /// Bytes of the current buffer that have not left yet, and whether it holds several segments.
     pub rest: u64,
+    pub is_long: bool,
     /// Bytes of the current buffer of retransmissions.
     pub again: u64,
 }
@@ -20,9 +21,11 @@ pub(crate) struct Offload {
 impl Offload {
     pub fn new(config: &TcpConfig) -> Self {
         Self {
-            segments: config.segmentation_offload,
-            sets_more: config.segmentation_offload || config.receive_offload,
+            segments: config.segmentation_offload != SegmentationOffload::Off,
+            sets_more: config.segmentation_offload == SegmentationOffload::On
+                || config.receive_offload,
             rest: 0,
+            is_long: false,
             again: 0,
         }
     }

@@ -109,6 +109,13 @@ impl PacingClock {
         let most = self.most.min(LARGEST_BUFFER);
         bytes.max(2 * window.mss).min(most)
     }
+
+    /// Size of the buffers in which the application's data waits, in bytes: the largest ones, at most half of the other end's `window` (Linux's
+    /// `size_goal`).
+    pub fn waiting_buffer(&self, mss: u64, window: u64) -> u64 {
+        let most = self.most.min(LARGEST_BUFFER).min(window / 2);
+        (most - most % mss).max(mss)
+    }
 }
 
 /// Linux's pacing rate if the congestion control sets none: a multiple of the window per round trip.

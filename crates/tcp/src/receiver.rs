@@ -3,6 +3,7 @@
 mod compression;
 mod memory;
 mod reassembly;
+mod space;
 mod tuning;
 
 use std::collections::VecDeque;
@@ -13,21 +14,16 @@ use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
 use self::compression::Compression;
-use self::memory::Memory;
-pub(crate) use self::tuning::FIRST_BUFFER;
+pub(crate) use self::space::FIRST_BUFFER;
+use self::space::{Reading, Space};
 use self::tuning::Tuning;
 use crate::marks::Echo;
 use crate::offload::LARGEST_BUFFER;
-use crate::segment::{ACK, CWR, MORE, Segment, unwrap};
+use crate::segment::{ACK, CWR, MORE, PUSH, Segment, unwrap};
 use crate::{ReceiveWindow, RttEstimator, TcpConfig};
 
 /// A half-open range of sequence numbers.
 type Range = (u64, u64);
-
-/// The most that a SYN, whose window is not scaled, can advertise.
-const MOST_UNSCALED: u64 = 65_535;
-/// Payload bytes of the smallest segment that lets the window grow (Linux).
-const LEAST_TO_GROW: u16 = 128;
 
 /// A tick of the clock from which hosts take timestamps, microseconds (Linux).
 const TICK: u32 = 1000;
@@ -63,21 +59,17 @@ pub struct Receiver {
     ack_every: u32,
     /// [`MORE`] with receive offload, else no flag.
     joining: u8,
+    /// [`PUSH`] if such a segment is acknowledged as soon as the application has read everything (Linux since 6.7), else no flag.
+    push: u8,
     delayed_ack: Nanos,
     ack_tick: Nanos,
     /// When a delayed ACK must be sent.
     pub(crate) ack_deadline: Nanos,
     /// An ACK must be sent now.
     pub(crate) ack_now: bool,
-    buffer: u64,
-    /// What the buffer may become, and what makes it larger.
-    largest_buffer: u64,
-    mss: u64,
+    space: Space,
+    /// What makes the buffer larger.
     tuning: Option<Tuning>,
-    /// Bytes that are advertised, and the most that will be.
-    offer: u64,
-    most: u64,
-    memory: Memory,
     scale: u32,
     /// Highest edge that was ever advertised. It never moves back (RFC 9293 section 3.8.6).
     advertised: u64,
@@ -92,25 +84,9 @@ pub struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: &TcpConfig) -> Self {
-        let mss = u64::from(config.mss);
-        let largest_buffer = config.receive_buffer.0.min(1 << 30);
+        let space = Space::new(config);
+        let scale = space.scale();
         let is_tuned = config.receive_window == ReceiveWindow::Autotuned;
-        let buffer = if is_tuned {
-            largest_buffer.min(FIRST_BUFFER)
-        } else {
-            largest_buffer
-        };
-        let (offer, most, memory) = match config.receive_window {
-            ReceiveWindow::Full => (buffer, buffer, Memory::irrelevant()),
-            ReceiveWindow::Growing | ReceiveWindow::Autotuned => {
-                let first = first_window(buffer, mss);
-                (first.min(MOST_UNSCALED), first, Memory::empty())
-            }
-        };
-        // RFC 7323 section 2.3: with this shift, 16 bits can represent the buffer.
-        let scale = (0..14)
-            .find(|s| largest_buffer >> s <= 65_535)
-            .unwrap_or(14);
         Self {
             fast_paths: true,
             fast_path: false,
@@ -127,17 +103,13 @@ impl Receiver {
             last_data: NEVER,
             ack_every: config.ack_every,
             joining: if config.receive_offload { MORE } else { 0 },
+            push: if config.quick_acks > 0 { PUSH } else { 0 },
             delayed_ack: config.delayed_ack.0,
             ack_tick: config.ack_tick.0,
             ack_deadline: NEVER,
             ack_now: false,
-            buffer,
-            largest_buffer,
-            mss,
-            tuning: is_tuned.then(|| Tuning::new(mss)),
-            offer,
-            most,
-            memory,
+            space,
+            tuning: is_tuned.then(|| Tuning::new(config.mss.into())),
             scale,
             advertised: 0,
             echo: Echo::new(),
@@ -187,7 +159,7 @@ impl Receiver {
         let start = unwrap(self.next, segment.seq);
         let is_usual = !fin
             & (start == self.next)
-            & self.memory.ignores(segment.length)
+            & self.space.ignores(segment.length)
             & !segment.has(CWR)
             & (self.lateness(segment) <= 0);
         if self.fast_path & is_usual && self.is_data_recent(now, rtt) {
@@ -203,7 +175,7 @@ impl Receiver {
             && self.tuning.is_none()
             && self.held.is_empty()
             && self.quick == 0
-            && self.offer >= self.most
+            && self.space.is_open()
             && self.fin.is_none()
             && self.echo.feedback == EcnFeedback::Off;
         delivered
@@ -253,6 +225,8 @@ impl Receiver {
             } else {
                 self.ack_now = true;
             }
+        } else if segment.has(self.push) {
+            self.ack_now = true;
         } else if self.ack_deadline == NEVER {
             self.delay_ack(now);
         }
@@ -299,11 +273,9 @@ impl Receiver {
             self.start_quick_acks(now, segment, ecn, rtt.rto());
         }
         let more = segment.has(self.joining);
-        if !self.memory.ignores(segment.length) {
-            self.measure_memory(segment.length, more);
-        }
-        if self.offer < self.most {
-            self.open(segment);
+        if self.space.note(segment.length, more, self.held_bytes) {
+            // An odd number stays and an even one becomes the next: no ACK that is sent at once now is missing later.
+            self.quick |= 1;
         }
         let hastened = self.note_mark(segment, ecn);
         let start = unwrap(self.next, segment.seq);
@@ -313,9 +285,13 @@ impl Receiver {
         }
         self.note_time(segment, start);
         let before = self.next;
+        let reading;
         if start == before && self.held.is_empty() {
             self.next = end;
-            self.count_towards_ack(now, hastened || fin, more);
+            reading = self.space.deliver(end - before, 0);
+            let pushed = reading == Reading::All && segment.has(self.push);
+            let at_once = hastened || fin || reading == Reading::Opens;
+            self.count_towards_ack(now, at_once, more, pushed);
         } else {
             let waits = self.compression.is_waiting() && self.quick == 0;
             if waits && self.starts_third_range(start, end) {
@@ -328,8 +304,10 @@ impl Receiver {
             } else {
                 self.report_soon(now, rtt);
             }
+            reading = self.space.deliver(self.next - before, self.held_bytes);
+            self.ack_now |= reading == Reading::Opens;
         }
-        self.tune(now, segment);
+        self.tune(now, segment, reading != Reading::Nothing);
         let delivered = self.next - before;
         // The FIN takes a sequence number but is no payload.
         delivered - u64::from(delivered > 0 && self.finished())
@@ -360,48 +338,16 @@ impl Receiver {
         self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
     }
 
-    /// As in Linux since 6.9: half of the buffer can be payload, until a segment shows the payload's share of its memory.
-    #[cold]
-    fn measure_memory(&mut self, length: u16, more: bool) {
-        if self.memory.is_empty() {
-            self.offer = first_window(self.buffer, self.mss);
-        }
-        if self.memory.note(length, more) {
-            self.update_most();
-            self.offer = self.offer.min(self.most);
-        }
-    }
-
-    /// What fits besides what was just received. At least one segment, so that a window never stays closed.
-    fn update_most(&mut self) {
-        let least = self.mss.min(self.buffer);
-        self.most = self.memory.holds(self.buffer).max(least);
-    }
-
-    /// Makes the buffer larger if the sender has become faster.
-    fn tune(&mut self, now: Nanos, segment: &Segment) {
+    /// Makes the buffer larger if the sender has become faster, when the application has read everything.
+    fn tune(&mut self, now: Nanos, segment: &Segment, reads: bool) {
         let held = self.held.back().map_or(0, |&(_, end)| end - self.next);
         let Some(tuning) = &mut self.tuning else {
             return;
         };
         tuning.measure_window(now, self.next, self.advertised);
         tuning.measure(now, segment);
-        let Some(window) = tuning.window(now, self.next, held) else {
-            return;
-        };
-        let buffer = self.memory.for_payload(window).min(self.largest_buffer);
-        if buffer > self.buffer {
-            self.buffer = buffer;
-            self.update_most();
-        }
-    }
-
-    /// Advertises more. As in Linux: as fast as a sender in slow start can need, with an ACK at once to announce the larger window.
-    fn open(&mut self, segment: &Segment) {
-        if segment.length >= LEAST_TO_GROW {
-            self.offer = (self.offer + 2 * u64::from(segment.length)).min(self.most);
-            // An odd number stays and an even one becomes the next: no ACK that is sent at once now is missing later.
-            self.quick |= 1;
+        if reads && let Some(window) = tuning.window(now, self.next, held) {
+            self.space.enlarge(window);
         }
     }
 
@@ -496,7 +442,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn count_towards_ack(&mut self, now: Nanos, at_once: bool, more: bool) {
+    fn count_towards_ack(&mut self, now: Nanos, at_once: bool, more: bool, pushed: bool) {
         self.unacked += 1;
         if self.unacked >= self.ack_every || self.quick > 0 || at_once {
             if more && !at_once && self.next - self.last_ack < LARGEST_BUFFER {
@@ -504,6 +450,8 @@ impl Receiver {
                 return;
             }
             self.quick = self.quick.saturating_sub(1);
+            self.ack_now = true;
+        } else if pushed {
             self.ack_now = true;
         } else if self.ack_deadline == NEVER {
             self.delay_ack(now);
@@ -524,21 +472,10 @@ impl Receiver {
 
     #[inline]
     fn window(&mut self) -> u32 {
-        // The application reads at once, so only data behind holes takes space.
-        let free = (self.most - self.held_bytes.min(self.most)).min(self.offer);
-        let free = free >> self.scale << self.scale;
+        let free = self.space.window(self.held_bytes) >> self.scale << self.scale;
         self.advertised = self.advertised.max(self.next + free);
         (self.advertised - self.next) as u32
     }
-}
-
-/// The first window of a buffer in bytes: half of it, less room for one segment (Linux's `tcp_app_win`).
-fn first_window(buffer: u64, mss: u64) -> u64 {
-    let half = buffer / 2;
-    if half <= 2 * mss {
-        return half;
-    }
-    (half - mss).max(2 * mss)
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@ pub const CWR: u8 = 2 << ACE_SHIFT;
 pub const AE: u8 = 4 << ACE_SHIFT;
 const ACE_SHIFT: u32 = 5;
 
-/// The AccECN option is present. Stored in the place of PSH, which follows from the payload.
-pub const COUNTERS: u8 = 0x08;
+/// PSH, on a segment with payload: its last byte ends what the application wrote at once.
+pub const PUSH: u8 = 0x08;
+/// The AccECN option is present, on a segment without payload. It is stored in the place of PSH.
+pub const COUNTERS: u8 = PUSH;
 
 /// Another segment of the same buffer follows directly. Stored in the place of RST, which is never sent.
 pub const MORE: u8 = 0x04;
@@ -52,7 +54,7 @@ pub struct Segment {
     pub tsecr: u32,
     /// Payload bytes.
     pub length: u16,
-    /// SYN, FIN, ACK, ECE, CWR, AE, COUNTERS, MORE.
+    /// SYN, FIN, ACK, ECE, CWR, AE, PUSH or COUNTERS, MORE.
     pub flags: u8,
     /// Number of SACK blocks (RFC 2018; at most 3 besides timestamps). The first one may report a duplicate (RFC 2883).
     pub blocks: u8,
@@ -93,7 +95,11 @@ impl Segment {
         } else {
             0
         };
-        let counters = if self.has(COUNTERS) { COUNTERS_SIZE } else { 0 };
+        let counters = if self.has_counters() {
+            COUNTERS_SIZE
+        } else {
+            0
+        };
         usual + syn + sack + counters
     }
 
@@ -113,11 +119,16 @@ impl Segment {
     #[inline]
     pub fn counters(&self) -> Option<Counters> {
         let (first, marked) = self.sack[2];
-        self.has(COUNTERS).then_some(Counters {
+        self.has_counters().then_some(Counters {
             unmarked: first & 0xff_ffff,
             marked,
             l4s: first >> 24 != 0,
         })
+    }
+
+    #[inline]
+    fn has_counters(&self) -> bool {
+        self.length == 0 && self.has(COUNTERS)
     }
 
     /// Adds the AccECN option. There must be at most [`COUNTERS_BLOCKS`] SACK blocks.

@@ -7,6 +7,7 @@ use crate::marks::CounterReader;
 use crate::offload::Offload;
 use crate::pacing::PacingClock;
 use crate::prr::Prr;
+use crate::push::Push;
 use crate::rack::{Highest, Rack};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -110,6 +111,7 @@ pub struct Sender {
     pub(crate) counter_reader: CounterReader,
     pub(crate) cwr_wanted: bool,
     pub(crate) undo: Undo,
+    pub(crate) push: Push,
 }
 
 impl Sender {
@@ -166,6 +168,7 @@ impl Sender {
             responds_to_marks: false,
             counter_reader: CounterReader::new(),
             cwr_wanted: false,
+            push: Push::default(),
             undo: Undo::new(config),
         }
     }

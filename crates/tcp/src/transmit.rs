@@ -6,7 +6,7 @@ use bloatlab_units::{NEVER, Nanos};
 use crate::offload::LARGEST_BUFFER;
 use crate::rack::DUP_THRESH;
 use crate::scoreboard::{APP_LIMITED, LOST, RETRANSMITTED, Record, SACKED, WITH_FIN};
-use crate::segment::{ACK, CWR, FIN, MORE, Segment, time_stamp};
+use crate::segment::{ACK, CWR, FIN, MORE, PUSH, Segment, time_stamp};
 use crate::sender::Sender;
 use crate::state::State;
 
@@ -39,6 +39,8 @@ pub struct Buffer {
     pub train: Train,
     /// The number of segments that carry [`MORE`], because another segment of the buffer follows.
     pub followed: u64,
+    /// The last segment carries [`PUSH`].
+    pub pushes: bool,
 }
 
 impl Sender {
@@ -50,7 +52,9 @@ impl Sender {
             return Train::default();
         }
         let open = self.next + self.window.cwnd.saturating_sub(self.board.pipe);
-        let end = open.min(self.edge).min(self.limit);
+        // A segment that carries PUSH is left to `poll`.
+        let place = self.push.place(self.limit);
+        let end = open.min(self.edge).min(place.saturating_sub(1));
         self.send_train(now, open, end, segment)
     }
 
@@ -65,14 +69,20 @@ impl Sender {
         }
         let end = first + self.next_buffer(now, mss);
         let train = self.send_train(now, open, end, segment);
-        let mut followed = 0;
+        let mut buffer = Buffer {
+            train,
+            ..Buffer::default()
+        };
         if train.segments > 0 {
             self.offload.rest = end - self.next;
+            self.offload.is_long = self.offload.segments && end - first > mss;
+            let is_whole = self.offload.rest == 0;
+            buffer.pushes = is_whole && self.pushes();
             if self.offload.sets_more {
-                followed = train.segments - u64::from(self.offload.rest == 0);
+                buffer.followed = train.segments - u64::from(is_whole);
             }
         }
-        Buffer { train, followed }
+        buffer
     }
 
     /// Whether a train may leave: only new data is due, no pacing applies, and the congestion control ignores single segments.
@@ -171,14 +181,27 @@ impl Sender {
             } else {
                 self.offload.rest = first;
             }
+            self.offload.is_long = self.offload.segments && self.offload.rest > self.window.mss;
         }
         let length = self.window.mss.min(self.offload.rest);
         self.transmit(now, length, segment);
         self.offload.rest -= length;
         if self.offload.rest > 0 {
             self.go_on(now, segment);
+        } else if length > 0 && self.pushes() {
+            segment.flags |= PUSH;
         }
         Sent::New
+    }
+
+    /// Whether the segment that was just sent carries PSH. In Linux, so does the end of a buffer of several segments.
+    #[inline(always)]
+    fn pushes(&mut self) -> bool {
+        if self.next < self.push.place(self.limit) {
+            return self.offload.is_long;
+        }
+        self.push.pass(self.next);
+        true
     }
 
     /// Sends more of the buffer directly after, unless pacing has ended the burst.

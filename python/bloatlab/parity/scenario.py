@@ -22,6 +22,8 @@ TCP: Mapping[str, Any] = {
     "send_buffer": "64MB",
     "receive_buffer": "32MiB",
     "receive_window": "growing",
+    # Receivers of the references read when this much waits.
+    "read_size": "64KiB",
     # One segment per buffer, so that limits in packets mean the same on both sides.
     "gso_max_segs": 1,
 }

@@ -20,6 +20,7 @@ pub(super) struct TcpFlow {
     index: usize,
     cca: String,
     manner: Manner,
+    read_size: u32,
     ends: [End; 2],
     port: u16,
     dscp: u8,
@@ -58,7 +59,7 @@ struct Side {
 impl TcpFlow {
     pub fn new(
         index: usize,
-        (cca, manner): (String, Manner),
+        (cca, manner, read_size): (String, Manner, u32),
         ends: [End; 2],
         port: u16,
         dscp: u8,
@@ -67,6 +68,7 @@ impl TcpFlow {
             index,
             cca,
             manner,
+            read_size,
             ends,
             port,
             dscp,
@@ -159,12 +161,12 @@ impl TcpFlow {
                     "use the congestion control `{}` of Linux",
                     self.cca
                 )))?;
-        } else if let Manner::Sparing { piece } = self.manner {
+        } else if self.read_size > 0 {
             // It counts as readable when this much waits, or when no more comes. An accepted socket has this from the one that listens.
             set_option(
                 &socket,
                 (libc::SOL_SOCKET, libc::SO_RCVLOWAT),
-                &[piece as libc::c_int],
+                &[self.read_size as libc::c_int],
             )?;
         }
         Ok(socket)
@@ -377,7 +379,7 @@ impl TcpFlow {
         let [sender, receiver] = &self.sides;
         let receiver = match self.manner {
             Manner::Prompt => receiver.observe(None)?,
-            Manner::Sparing { .. } => None,
+            Manner::Sparing => None,
         };
         reactor.reports.push(Report::Observed {
             flow: self.index,

@@ -65,6 +65,7 @@ pub fn reno() -> FlowKind {
     FlowKind::Tcp {
         cca: "reno".into(),
         manner: Manner::Prompt,
+        read_size: 0,
     }
 }
 

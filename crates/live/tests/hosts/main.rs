@@ -273,6 +273,7 @@ fn an_error_names_its_flow() {
         FlowKind::Tcp {
             cca,
             manner: Manner::Prompt,
+            read_size: 0,
         },
         &lab.ends,
         10_001,

@@ -162,6 +162,10 @@ fn tcp(path: &str, t: &TcpConfig) -> Check {
             return fail(format!("{path}.{key}"), why);
         }
     }
+    if t.read_size.0 > MAX_BUFFER {
+        let why = format!("must be at most 1GiB, not {}", t.read_size);
+        return fail(format!("{path}.read_size"), why);
+    }
     duration(
         format!("{path}.min_rto"),
         t.min_rto,

@@ -2,6 +2,8 @@
 
 /// Bytes of memory that a received buffer takes besides its payload: on x86-64, 704 for headers and `skb_shared_info`, and 256 for `sk_buff`.
 const OVERHEAD: u64 = 960;
+/// Number of received buffers that Linux joins to one, which saves the overhead of the others (`MAX_SKB_FRAGS`).
+const JOINED: u64 = 17;
 
 /// The share of payload in the memory of the offload buffer that brought the largest segment.
 #[derive(Clone, Debug)]
@@ -56,9 +58,16 @@ impl Memory {
         !more
     }
 
-    /// The payload that fits into `buffer` besides the buffer that was just received.
-    pub(super) fn holds(&self, buffer: u64) -> u64 {
-        buffer.saturating_sub(self.unit + OVERHEAD) * self.share() / 256
+    /// The payload that fits into `buffer` besides these amounts of payload, each of which lies together.
+    pub(super) fn holds(&self, buffer: u64, besides: [u64; 2]) -> u64 {
+        let taken: u64 = besides.iter().map(|&payload| self.of(payload)).sum();
+        buffer.saturating_sub(taken) * self.share() / 256
+    }
+
+    /// The memory of this much payload that lies together.
+    fn of(&self, payload: u64) -> u64 {
+        let buffers = payload.div_ceil(JOINED * self.unit.max(1));
+        payload + OVERHEAD * buffers
     }
 
     /// The buffer that holds this much payload.

@@ -33,7 +33,7 @@ impl Receiver {
             }
             return;
         }
-        if end > self.advertised.max(self.next + self.buffer) {
+        if end > self.advertised.max(self.next + self.space.buffer()) {
             return;
         }
         self.hold(start, end);

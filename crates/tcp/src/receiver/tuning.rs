@@ -4,9 +4,6 @@ use bloatlab_units::{MILLISECOND, Nanos};
 
 use crate::segment::{Segment, time_stamp};
 
-/// Linux's first receive buffer (`tcp_rmem`).
-pub(crate) const FIRST_BUFFER: u64 = 131_072;
-
 /// Linux's timestamps count milliseconds, ours microseconds.
 const TICK: u32 = 1000;
 /// Segments that a sender sends first, by Linux's default.

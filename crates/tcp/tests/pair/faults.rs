@@ -2,7 +2,9 @@
 
 use bloatlab_aqm::Ecn;
 use bloatlab_cc::{CcConfig, EcnFeedback};
-use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, State, TcpConfig};
+use bloatlab_tcp::{
+    LossDetection, Pacing, ReceiveWindow, Reduction, SegmentationOffload, State, TcpConfig,
+};
 use bloatlab_units::{Bytes, Duration, MICROSECOND, MILLISECOND, NEVER, Streams};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,6 +26,12 @@ fn runs(cases: u32) -> Config {
         ..given
     }
 }
+
+const OFFLOAD: [SegmentationOffload; 3] = [
+    SegmentationOffload::Off,
+    SegmentationOffload::On,
+    SegmentationOffload::Software,
+];
 
 const FEEDBACK: [EcnFeedback; 4] = [
     EcnFeedback::Off,
@@ -61,10 +69,16 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         ]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
         select(FEEDBACK.to_vec()),
-        (select(vec![1_u32, 3, 65_535]), any::<bool>(), any::<bool>()),
+        (
+            select(vec![1_u32, 3, 65_535]),
+            any::<bool>(),
+            select(OFFLOAD.to_vec()),
+        ),
     );
     let room = select(vec![0_u64, 1, 99, 3000, 1_000_000]);
-    (segments, kinds, room).prop_map(|(segments, kinds, room)| TcpConfig {
+    let read_size = select(vec![0_u64, 0, 99, 3000]);
+    let all = (segments, kinds, room, read_size);
+    all.prop_map(|(segments, kinds, room, read_size)| TcpConfig {
         mss: segments.0,
         ack_every: segments.1,
         delayed_ack: Duration(segments.2 * MILLISECOND),
@@ -85,6 +99,7 @@ fn config() -> impl Strategy<Value = TcpConfig> {
         receive_offload: kinds.5.1,
         segmentation_offload: kinds.5.2,
         receive_buffer: Bytes(2 * u64::from(segments.0) + room),
+        read_size: Bytes(read_size),
         ..TcpConfig::default()
     })
 }

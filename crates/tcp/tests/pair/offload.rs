@@ -1,8 +1,8 @@
 //! Tests of segmentation and receive offload: what leaves as one buffer, and what is acknowledged once.
 
 use bloatlab_cc::{CcConfig, fixed};
-use bloatlab_tcp::TcpConfig;
-use bloatlab_tcp::segment::MORE;
+use bloatlab_tcp::segment::{MORE, PUSH};
+use bloatlab_tcp::{SegmentationOffload, TcpConfig};
 use bloatlab_units::{MICROSECOND, MILLISECOND, Nanos};
 
 use crate::world::{Action, LONG, RTT, Sent, World, at_once, established, lose};
@@ -30,7 +30,7 @@ fn sends(config: &TcpConfig, window: u32, rtt: Nanos, apart: Nanos) -> World {
 
 fn segmentation() -> TcpConfig {
     TcpConfig {
-        segmentation_offload: true,
+        segmentation_offload: SegmentationOffload::On,
         ..TcpConfig::default()
     }
 }
@@ -139,6 +139,52 @@ fn a_sender_waits_for_room_for_a_buffer_or_a_third_of_its_window() {
         let usual = sizes.iter().filter(|&&size| size == segments).count();
         assert!(10 * usual > 8 * sizes.len(), "{sizes:?}");
     }
+}
+
+#[test]
+fn the_rest_of_a_buffer_in_which_data_waits_does_not_wait_for_room() {
+    // Data waits in buffers of two segments, as it was written. A window of seven sends three of them and half of the fourth, whose other half then fills
+    // the room that the ACK of the first half makes, instead of waiting for room for two.
+    let config = TcpConfig {
+        receive_offload: true,
+        ack_every: 1,
+        initial_window: 7,
+        gso_max_segs: 2,
+        ..segmentation()
+    };
+    let sizes = buffers(&sends(&config, 7, RTT, 50 * MICROSECOND));
+    assert!(sizes.len() > 12, "{sizes:?}");
+    for round in sizes.chunks_exact(4) {
+        assert_eq!(round, [2, 2, 2, 1], "{sizes:?}");
+    }
+}
+
+#[test]
+fn a_buffer_takes_at_most_half_of_the_window() {
+    let config = TcpConfig {
+        receive_offload: true,
+        initial_window: 3,
+        ..segmentation()
+    };
+    let sizes = buffers(&sends(&config, 3, RTT, 0));
+    assert!(sizes.iter().all(|&size| size == 1), "{sizes:?}");
+}
+
+#[test]
+fn buffers_that_the_host_cuts_leave_as_segments_of_which_the_last_has_psh() {
+    let config = TcpConfig {
+        segmentation_offload: SegmentationOffload::Software,
+        ..TcpConfig::default()
+    };
+    // As with a device that cuts them: three segments, because a third one makes room for a buffer.
+    let world = sends(&config, 60, RTT, 50 * MICROSECOND);
+    let usual = by_instant(&world).iter().filter(|&&size| size == 3).count();
+    assert!(10 * usual > 8 * by_instant(&world).len());
+    assert!(world.data(0).all(|sent| !sent.segment.has(MORE)));
+    let data: Vec<&Sent> = world.data(0).collect();
+    let ends = data.chunk_by(|a, _| !a.segment.has(PUSH)).map(<[_]>::len);
+    let threes = ends.filter(|&length| length == 3).count();
+    assert!(10 * threes > 8 * data.len() / 3, "{threes}");
 }
 
 #[test]

@@ -5,86 +5,9 @@ use bloatlab_tcp::segment::{CWR, ECE, SYN};
 use bloatlab_tcp::{LossDetection, Pacing, Reduction, State, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
 
-use crate::world::{Action, LONG, RTT, Sent, World, Write, at_once, established, lose, reno};
+use crate::world::{Action, LONG, RTT, Sent, World, Write, at_once, established, gaps, lose, reno};
 
 const MSS: u64 = 1448;
-
-fn gaps(times: &[Nanos]) -> Vec<Nanos> {
-    times.windows(2).map(|w| w[1] - w[0]).collect()
-}
-
-#[test]
-fn syns_back_off_and_are_given_up() {
-    // RFC 6298 section 5.5-5.7; Linux's tcp_syn_retries: 6.
-    let mut world = established(&TcpConfig::default(), MSS);
-    world.filter = Some(Box::new(|_, _| Action::Drop));
-    world.open();
-    assert!(world.run(LONG, 1000));
-    let times: Vec<Nanos> = world.sent[0].iter().map(|s| s.at).collect();
-    assert!(world.sent[0].iter().all(|s| s.segment.has(SYN)));
-    assert_eq!(gaps(&times), [1, 2, 4, 8, 16, 32].map(|s| s * SECOND));
-    assert!(world.ends[0].failed());
-}
-
-#[test]
-fn after_several_lost_syns_the_window_starts_with_one_segment() {
-    // RFC 5681 section 3.1; as in Linux, sending one again is forgiven. The client's SYN or the server's SYN-ACK is lost, and that end sends data. A
-    // server sends a lost SYN-ACK twice: because of its own timer, and because the client sends its SYN again.
-    for (end, windows) in [(0, [10, 10, 1, 1]), (1, [10, 1, 1, 1])] {
-        for (losses, first) in windows.into_iter().enumerate() {
-            let mut world = World::clean(&TcpConfig::default(), &reno(), RTT / 2);
-            world.application(end, &at_once(100 * MSS));
-            world.application(1 - end, &[]);
-            let mut left = losses;
-            world.filter = Some(Box::new(move |from, sent: &Sent| {
-                if from == end && sent.segment.has(SYN) && left > 0 {
-                    left -= 1;
-                    return Action::Drop;
-                }
-                Action::Forward
-            }));
-            world.open();
-            assert!(world.run(LONG, 100_000));
-            let began = world.data(end).next().unwrap().at;
-            let flight = world.data(end).filter(|s| s.at < began + RTT / 2).count();
-            assert_eq!(flight, first, "end {end}, {losses} lost");
-            // RFC 7323 section 4: timestamps measure the RTT of a handshake whose SYN was sent again.
-            assert!(world.ends[end].sender.rtt.min <= RTT + MILLISECOND);
-        }
-    }
-}
-
-#[test]
-fn with_ticks_syns_are_sent_again_at_multiples_of_64_ticks() {
-    let config = TcpConfig {
-        ack_tick: Duration(MILLISECOND),
-        ..TcpConfig::default()
-    };
-    let mut world = established(&config, MSS);
-    world.filter = Some(Box::new(|_, _| Action::Drop));
-    world.open();
-    assert!(world.run(LONG, 1000));
-    let times: Vec<Nanos> = world.sent[0].iter().map(|s| s.at / MILLISECOND).collect();
-    assert_eq!(times[1..4], [1024, 3072, 7104]);
-}
-
-#[test]
-fn a_syn_that_was_only_late_does_not_reduce_the_initial_window() {
-    // It arrives after two more were sent. The SYN-ACK echoes its timestamp.
-    let mut world = World::clean(&TcpConfig::default(), &reno(), RTT / 2);
-    world.application(0, &at_once(100 * MSS));
-    world.filter = Some(Box::new(move |end, sent: &Sent| {
-        match end == 0 && sent.segment.has(SYN) {
-            true => Action::Delay(4000 * MILLISECOND),
-            false => Action::Forward,
-        }
-    }));
-    world.open();
-    assert!(world.run(LONG, 100_000));
-    let began = world.data(0).next().unwrap().at;
-    let flight = world.data(0).filter(|s| s.at < began + RTT / 2).count();
-    assert_eq!(flight, 10);
-}
 
 #[test]
 fn the_retransmission_timeout_doubles_up_to_its_limit() {

@@ -325,3 +325,8 @@ pub fn established(config: &TcpConfig, bytes: u64) -> World {
     world.application(0, &at_once(bytes));
     world
 }
+
+/// The times between times.
+pub fn gaps(times: &[Nanos]) -> Vec<Nanos> {
+    times.windows(2).map(|w| w[1] - w[0]).collect()
+}

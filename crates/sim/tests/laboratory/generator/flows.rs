@@ -5,7 +5,7 @@ use bloatlab_scenario::traffic::fetch::{self, Connection, IntervalFrom};
 use bloatlab_scenario::traffic::on_off::{self, Distribution};
 use bloatlab_scenario::traffic::{Transport, cbr, finite, ping, poisson};
 use bloatlab_scenario::{CcConfig, Direction, Flow, TcpConfig, Traffic};
-use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, Timeout};
+use bloatlab_tcp::{LossDetection, Pacing, ReceiveWindow, Reduction, SegmentationOffload, Timeout};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Rate};
 use proptest::collection::vec;
 use proptest::option;
@@ -13,6 +13,12 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::millis;
+
+const OFFLOAD: [SegmentationOffload; 3] = [
+    SegmentationOffload::Off,
+    SegmentationOffload::On,
+    SegmentationOffload::Software,
+];
 
 const FEEDBACK: [EcnFeedback; 4] = [
     EcnFeedback::Off,
@@ -45,6 +51,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
             ReceiveWindow::Growing,
             ReceiveWindow::Autotuned,
         ]),
+        select(vec![0_u64, 0, 700, 65_536]),
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
@@ -61,7 +68,11 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
             Reduction::Classic,
         ]),
         select(vec![Pacing::Auto, Pacing::On, Pacing::Off]),
-        (select(vec![1, 2, 65_535]), any::<bool>(), any::<bool>()),
+        (
+            select(vec![1, 2, 65_535]),
+            any::<bool>(),
+            select(OFFLOAD.to_vec()),
+        ),
     );
     let timers = (
         select(vec![10_u64, 200, 200, 1000]),
@@ -105,6 +116,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     send_buffer: Bytes(least + buffers.0),
                     receive_buffer: Bytes(least + buffers.1),
                     receive_window: buffers.2,
+                    read_size: Bytes(buffers.3),
                     ecn,
                     ecn_fallback,
                     timeout: timers.2,
