@@ -126,8 +126,8 @@ def _add(table: Table, experiment: str, case: str, side: str, values: Values) ->
 # The simulator's half.
 
 
-READ_SIZE = "64KiB"
-"""The receivers of the references read when this much waits."""
+APPLICATION = {"read_size": "64KiB", "write_size": "256KiB", "send_buffer": "4MiB"}
+"""How the references read and write, and the largest send buffer of a kernel that tunes it."""
 
 
 def home_router(case: Case) -> dict[str, Any]:
@@ -150,6 +150,8 @@ def home_router(case: Case) -> dict[str, Any]:
     }
     document = experiment.scenario(experiment.resolve(given))
     for flow in document["flows"]:
+        if "tcp" in flow and "tso_rtt_log" in case:
+            flow["tcp"]["tso_rtt_log"] = int(case["tso_rtt_log"])
         match flow.get("traffic", {}).get("kind"):
             case "fetch":
                 flow |= {"name": "page", "start": "5s", "start_jitter": "500ms"}
@@ -158,7 +160,7 @@ def home_router(case: Case) -> dict[str, Any]:
                 flow["traffic"] |= {"interval": "100ms", "interval_spread": 0.1}
             case _:
                 flow["name"] = "bulk"
-                flow["tcp"]["read_size"] = READ_SIZE
+                flow["tcp"] |= APPLICATION
     if case["bulk"] == "0":
         document["flows"] = [flow for flow in document["flows"] if flow["name"] != "bulk"]
     return document

@@ -45,9 +45,7 @@ pub enum FlowKind {
         /// Linux's name of the congestion control of end 0.
         cca: String,
         /// How its ends use the kernel.
-        manner: Manner,
-        /// Bytes that wait before its receiver reads them; 0: it reads what is there.
-        read_size: u32,
+        calls: Calls,
     },
     /// Datagrams from end 0 to end 1.
     Udp,
@@ -55,6 +53,17 @@ pub enum FlowKind {
     Echo,
     /// A program at end 1.
     Program(Program),
+}
+
+/// The system calls of the ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Calls {
+    /// What they spare.
+    pub manner: Manner,
+    /// Bytes that wait before the receiver reads them; 0: it reads what is there.
+    pub read_size: u32,
+    /// Bytes that the sender writes at a time, if it can.
+    pub write_size: usize,
 }
 
 /// How the ends of a connection use the kernel.

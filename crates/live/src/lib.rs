@@ -47,7 +47,7 @@ mod waiting;
 pub use clock::Clock;
 pub use directory::{FIRST_PORT, MAX_FLOWS};
 pub use error::Error;
-pub use hosts::{End, FlowKind, FlowSpec, Hosts, Manner, Program, Streams};
+pub use hosts::{Calls, End, FlowKind, FlowSpec, Hosts, Manner, Program, Streams};
 pub use laid::{Carrier, Device, HOST_DEVICE, HOST_MAC, Laid, lay};
 pub use lateness::Lateness;
 pub use layout::{FlowRefusal, Host, Layout, MOST_NAMESPACES, address, layout};

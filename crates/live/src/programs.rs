@@ -9,7 +9,7 @@ use bloatlab_tcp::{ReceiveWindow, TcpConfig};
 use bloatlab_units::SECOND;
 
 use crate::directory::FIRST_PORT;
-use crate::hosts::{End, FlowKind, FlowSpec, Manner, Program, Streams};
+use crate::hosts::{Calls, End, FlowKind, FlowSpec, Manner, Program, Streams};
 use crate::laid::Laid;
 use crate::layout::linux_name;
 use crate::servers::Servers;
@@ -100,11 +100,16 @@ impl Programs<'_> {
                 0 => usual,
                 given => given,
             };
-            FlowKind::Tcp {
-                cca,
+            let write_size = match flow.tcp.write_size.0 {
+                0 => usize::MAX,
+                given => given as usize,
+            };
+            let calls = Calls {
                 manner,
                 read_size: read_size as u32,
-            }
+                write_size,
+            };
+            FlowKind::Tcp { cca, calls }
         } else if flow.traffic.has_data() {
             FlowKind::Udp
         } else {

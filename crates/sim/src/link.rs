@@ -97,7 +97,10 @@ impl Link {
     #[inline]
     pub fn on_done(&mut self, context: &mut Context) {
         self.end_is_planned = false;
-        self.end_transmission(context, context.schedule.now);
+        // At rates that send a packet in less than a nanosecond, a packet of the same instant may have ended this transmission and started another one.
+        if self.port.transmitter.busy_until <= context.schedule.now {
+            self.end_transmission(context, context.schedule.now);
+        }
         self.plan_end(context.schedule);
     }
 

@@ -37,12 +37,12 @@ pub(crate) trait Station {
 }
 
 impl Link {
-    /// The share of its capacity that a busy transmitter means. A shaper's burst is no more than all of it, nor is a nanosecond of rounding. Of no time at
-    /// all, no share is known.
+    /// The share of its capacity that a busy transmitter means. A shaper's burst is no more than all of it.
     fn share(&self, busy: f64) -> f64 {
-        match busy.is_nan() {
-            true => busy,
-            false => (busy * self.shaping).min(1.0),
+        if self.shaping == 1.0 {
+            busy
+        } else {
+            (busy * self.shaping).min(1.0)
         }
     }
 }

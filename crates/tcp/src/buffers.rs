@@ -56,12 +56,20 @@ impl Sender {
     pub(crate) fn write(&mut self, bytes: u64) {
         let from = self.limit;
         self.limit += bytes;
-        if bytes < LONG_WRITE * self.window.mss {
+        self.place_pushes(from);
+    }
+
+    /// Finds the places of PSH in what was written from `from` on. Before the handshake, the other end's window is not known; it is done then.
+    #[inline]
+    pub(crate) fn place_pushes(&mut self, from: u64) {
+        if self.limit - from < LONG_WRITE * self.window.mss {
             return self.push.write_little();
         }
-        let window = self.edge.saturating_sub(self.una);
-        let buffer = self.waiting_buffer();
-        self.push.write_much(from, buffer, window);
+        if self.edge > 0 {
+            let window = self.edge.saturating_sub(self.una);
+            let buffer = self.waiting_buffer();
+            self.push.write_much(from, buffer, window);
+        }
     }
 
     /// Whether to wait until there is more space than `room`. Not in recovery, not if nothing has left for a millisecond, and not if the next ACK is

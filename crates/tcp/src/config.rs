@@ -106,6 +106,9 @@ pub struct TcpConfig {
     pub byte_counting: bool,
     /// Bytes that the application may write beyond the last acknowledged byte.
     pub send_buffer: Bytes,
+    /// An application that always has data writes when a third of the send buffer is free, this much at a time, as on Linux. 0: it always keeps the
+    /// buffer full.
+    pub write_size: Bytes,
     /// Bytes that the receiver can hold. This limits the advertised window.
     pub receive_buffer: Bytes,
     /// The application reads when this much waits, as with Linux's `SO_RCVLOWAT`; at most half of the receive buffer. 0: it reads at once.
@@ -144,6 +147,10 @@ pub struct TcpConfig {
     /// separately.
     #[schemars(range(min = 1, max = 65_535))]
     pub gso_max_segs: u32,
+    /// Buffers of `segmentation_offload` are larger between near hosts: by 64 KiB, halved each time the smallest RTT has another `2^n` microseconds
+    /// (Linux's `tcp_tso_rtt_log`, since 5.18). 0: never in practice.
+    #[schemars(range(min = 0, max = 31))]
+    pub tso_rtt_log: u32,
     /// The sender hands segments over in buffers: as with Linux's TSO (`true`), or cut before the device (`"software"`, as Linux does for a device
     /// without TSO). A buffer holds what leaves in a millisecond, at most 64 KiB, and more between
     /// hosts that are less than half a millisecond apart. While it has sent within the last millisecond and ACKs arrive, the sender waits until the
@@ -176,6 +183,7 @@ impl Default for TcpConfig {
             cached_ssthresh: false,
             byte_counting: true,
             send_buffer: Bytes(4_000_000),
+            write_size: Bytes(0),
             receive_buffer: Bytes(32_000_000),
             read_size: Bytes(0),
             receive_window: ReceiveWindow::Full,
@@ -192,6 +200,7 @@ impl Default for TcpConfig {
             recovery: Reduction::Prr,
             pacing: Pacing::Auto,
             gso_max_segs: 65_535,
+            tso_rtt_log: 9,
             segmentation_offload: SegmentationOffload::Off,
             receive_offload: false,
             small_queues: true,

@@ -198,6 +198,7 @@ impl Endpoint {
         sender.una = 1;
         sender.next = 1;
         sender.edge = unwrap(1, segment.ack) + u64::from(segment.window);
+        sender.place_pushes(1);
         sender.first_sent = now;
         sender.delivered_at = now;
         sender.window.pacing = 0;

@@ -139,6 +139,10 @@ impl TcpConfig {
             let keys = keys.map(|key| (key, flag(false)));
             settings.sysctls.extend(keys);
         }
+        if self.tso_rtt_log != Self::default().tso_rtt_log {
+            let log = self.tso_rtt_log.to_string();
+            settings.sysctls.push(("net.ipv4.tcp_tso_rtt_log", log));
+        }
         if self.sack_compression.0 > 0 {
             let delay = self.sack_compression.0.to_string();
             let key = "net.ipv4.tcp_comp_sack_delay_ns";
@@ -260,6 +264,7 @@ mod tests {
             min_rto: Duration(50_000_000),
             frto: false,
             cached_ssthresh: true,
+            tso_rtt_log: 0,
             sack_compression: Duration(500_000),
             ..TcpConfig::default()
         };
@@ -275,6 +280,7 @@ mod tests {
                 "sysctl -w net.ipv4.tcp_rmem='4096 2408 2408'",
                 "sysctl -w net.ipv4.tcp_no_metrics_save=0",
                 "sysctl -w net.ipv4.tcp_no_ssthresh_metrics_save=0",
+                "sysctl -w net.ipv4.tcp_tso_rtt_log=0",
                 "sysctl -w net.ipv4.tcp_comp_sack_delay_ns=500000",
                 "ethtool -K eth0 tso on gso on gro off",
                 "ip link set dev eth0 mtu 1052",

@@ -9,14 +9,14 @@ use crate::{Pacing, RttEstimator, TcpConfig};
 /// Linux's pacing ratios: twice the window per round trip in slow start, 1.2 times after it.
 const SLOW_START_RATIO: (u64, u64) = (2, 1);
 const AVOIDANCE_RATIO: (u64, u64) = (6, 5);
-/// Each step of this size in the RTT halves the extra size of a buffer for hosts that are close.
-const NEAR: Nanos = 512 * MICROSECOND;
 
 /// The state of a sender's pacing: what has left, and when the next segment may leave.
 pub(crate) struct PacingClock {
     pacing: Pacing,
     /// The largest burst in bytes, whatever the congestion control says.
     most: u64,
+    /// Each step of this size in the RTT halves the extra size of a buffer for hosts that are close.
+    near: Nanos,
     /// When what was sent would have left at the pacing rate, and how many more bytes may leave before that time.
     clock: Nanos,
     rest: u64,
@@ -37,6 +37,7 @@ impl PacingClock {
         Self {
             pacing: config.pacing,
             most: u64::from(config.gso_max_segs) * mss,
+            near: MICROSECOND << config.tso_rtt_log,
             clock: 0,
             rest: 0,
             late: 0,
@@ -98,12 +99,12 @@ impl PacingClock {
     }
 
     /// Largest size of a buffer of segmentation offload, in bytes: the burst of the congestion control, or as in Linux what leaves in a millisecond
-    /// at its pacing rate. If the hosts are close, it is larger: plus 64 KiB, halved per 512 us of the smallest RTT (`tcp_tso_rtt_log`).
+    /// at its pacing rate. If the hosts are close, it is larger: plus 64 KiB, halved per `2^tso_rtt_log` us of the smallest RTT.
     pub fn buffer(&self, window: &Window, rtt: &RttEstimator) -> u64 {
         let bytes = if window.pacing > 0 {
             quantum(window.pacing, window)
         } else {
-            let near = LARGEST_BUFFER.checked_shr((rtt.min / NEAR).min(64) as u32);
+            let near = LARGEST_BUFFER.checked_shr((rtt.min / self.near).min(64) as u32);
             quantum(window_rate(window, rtt.srtt.max(1)), window) + near.unwrap_or(0)
         };
         let most = self.most.min(LARGEST_BUFFER);

@@ -209,6 +209,7 @@ impl Receiver {
         if start < self.next && start < end {
             self.duplicate = Some((start, end.min(self.next)));
             self.quick = self.quick.max(self.quick_acks);
+            self.fast_path = false;
         }
         self.ack_now = true;
     }

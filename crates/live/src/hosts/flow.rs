@@ -39,12 +39,8 @@ impl Flow {
             dscp,
         } = spec;
         let kind = match kind {
-            FlowKind::Tcp {
-                cca,
-                manner,
-                read_size,
-            } => {
-                let tcp = TcpFlow::new(index, (cca, manner, read_size), ends, port, dscp);
+            FlowKind::Tcp { cca, calls } => {
+                let tcp = TcpFlow::new(index, (cca, calls), ends, port, dscp);
                 Ok(Kind::Tcp(tcp))
             }
             FlowKind::Udp => UdpFlow::new(index, &ends, port, dscp, reactor).map(Kind::Udp),

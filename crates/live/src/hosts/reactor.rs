@@ -138,9 +138,9 @@ impl Reactor {
         Ok(socket)
     }
 
-    /// Sends as many zeros as the socket takes, without copying them. Returns how many.
-    pub fn send_zeros(&self, socket: &Socket) -> io::Result<usize> {
-        let sent = sendfile64(socket, &self.zeros, Some(&mut 0), MOST_ZEROS)?;
+    /// Sends as many zeros as the socket takes, at most this many, without copying them. Returns how many.
+    pub fn send_zeros(&self, socket: &Socket, most: usize) -> io::Result<usize> {
+        let sent = sendfile64(socket, &self.zeros, Some(&mut 0), most.min(MOST_ZEROS))?;
         Ok(sent)
     }
 

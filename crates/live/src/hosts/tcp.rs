@@ -13,14 +13,13 @@ use super::observe::{Asked, ObservedEnd, Repeats, TcpInfo, observation};
 use crate::raw_socket::set_option;
 
 use super::reactor::{Reactor, Token, ZEROS, address};
-use super::{End, Manner};
+use super::{Calls, End, Manner};
 
 /// A TCP flow.
 pub(super) struct TcpFlow {
     index: usize,
     cca: String,
-    manner: Manner,
-    read_size: u32,
+    calls: Calls,
     ends: [End; 2],
     port: u16,
     dscp: u8,
@@ -59,7 +58,7 @@ struct Side {
 impl TcpFlow {
     pub fn new(
         index: usize,
-        (cca, manner, read_size): (String, Manner, u32),
+        (cca, calls): (String, Calls),
         ends: [End; 2],
         port: u16,
         dscp: u8,
@@ -67,8 +66,7 @@ impl TcpFlow {
         Self {
             index,
             cca,
-            manner,
-            read_size,
+            calls,
             ends,
             port,
             dscp,
@@ -161,19 +159,19 @@ impl TcpFlow {
                     "use the congestion control `{}` of Linux",
                     self.cca
                 )))?;
-        } else if self.read_size > 0 {
+        } else if self.calls.read_size > 0 {
             // It counts as readable when this much waits, or when no more comes. An accepted socket has this from the one that listens.
             set_option(
                 &socket,
                 (libc::SOL_SOCKET, libc::SO_RCVLOWAT),
-                &[self.read_size as libc::c_int],
+                &[self.calls.read_size as libc::c_int],
             )?;
         }
         Ok(socket)
     }
 
     fn is_sparing(&self) -> bool {
-        self.manner != Manner::Prompt
+        self.calls.manner != Manner::Prompt
     }
 
     /// Accepts connections at this end. Only the flow's newest connection is kept.
@@ -262,13 +260,13 @@ impl TcpFlow {
 
     /// Writes once, as far as there is something to write, and closes if nothing follows.
     fn write(&mut self, end: usize, reactor: &mut Reactor) -> io::Result<()> {
-        let is_sparing = self.is_sparing();
+        let (is_sparing, most) = (self.is_sparing(), self.calls.write_size);
         let side = &mut self.sides[end];
         let (Some(socket), Some(_)) = (&side.socket, side.handshake) else {
             return Ok(());
         };
         if side.is_writing() {
-            let size = side.pending.min(ZEROS.len() as u64);
+            let size = side.pending.min(most.min(ZEROS.len()) as u64);
             // A partial segment does not leave alone if more follows.
             let more = if side.pending > size {
                 libc::MSG_MORE
@@ -277,7 +275,7 @@ impl TcpFlow {
             };
             let sent = if is_sparing {
                 // Sparing senders never stop, so the end of a piece never leaves alone.
-                reactor.send_zeros(socket)
+                reactor.send_zeros(socket, most)
             } else {
                 socket.send_with_flags(&ZEROS[..size as usize], more | libc::MSG_NOSIGNAL)
             };
@@ -352,7 +350,7 @@ impl TcpFlow {
     pub fn asked(&self) -> Option<Asked<'_>> {
         let connection = self.connection.as_ref()?;
         let is_connected = self.sides[0].handshake.is_some();
-        if self.manner == Manner::Prompt || !is_connected {
+        if self.calls.manner == Manner::Prompt || !is_connected {
             return None;
         }
         let port = |end| match end == connection.opener {
@@ -377,7 +375,7 @@ impl TcpFlow {
             return Ok(());
         };
         let [sender, receiver] = &self.sides;
-        let receiver = match self.manner {
+        let receiver = match self.calls.manner {
             Manner::Prompt => receiver.observe(None)?,
             Manner::Sparing => None,
         };

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bloatlab_live::{Clock, End, FlowKind, FlowSpec, Hosts, Manner, Namespace};
+use bloatlab_live::{Calls, Clock, End, FlowKind, FlowSpec, Hosts, Manner, Namespace};
 use bloatlab_sim::{Observation, Report};
 use bloatlab_units::MILLISECOND;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -61,11 +61,17 @@ pub fn spec(name: &str, kind: FlowKind, ends: &[End; 2], port: u16) -> FlowSpec 
     }
 }
 
+/// Ends that read what is there and report each read.
+pub const PROMPT: Calls = Calls {
+    manner: Manner::Prompt,
+    read_size: 0,
+    write_size: usize::MAX,
+};
+
 pub fn reno() -> FlowKind {
     FlowKind::Tcp {
         cca: "reno".into(),
-        manner: Manner::Prompt,
-        read_size: 0,
+        calls: PROMPT,
     }
 }
 

@@ -4,10 +4,10 @@ mod lab;
 
 use std::time::Instant;
 
-use bloatlab_live::{FlowKind, Manner, Program, Streams};
+use bloatlab_live::{FlowKind, Program, Streams};
 use bloatlab_sim::{Order, Report};
 use bloatlab_units::SECOND;
-use lab::{Lab, PATIENCE, Reports, reno, spec};
+use lab::{Lab, PATIENCE, PROMPT, Reports, reno, spec};
 
 fn open(connection: u64, from: usize) -> Order {
     Order::Open {
@@ -270,11 +270,7 @@ fn an_error_names_its_flow() {
     let cca = "none".to_string();
     lab.hosts.add_flow(spec(
         "wrong",
-        FlowKind::Tcp {
-            cca,
-            manner: Manner::Prompt,
-            read_size: 0,
-        },
+        FlowKind::Tcp { cca, calls: PROMPT },
         &lab.ends,
         10_001,
     ));

@@ -162,10 +162,13 @@ fn tcp(path: &str, t: &TcpConfig) -> Check {
             return fail(format!("{path}.{key}"), why);
         }
     }
-    if t.read_size.0 > MAX_BUFFER {
-        let why = format!("must be at most 1GiB, not {}", t.read_size);
-        return fail(format!("{path}.read_size"), why);
+    for (key, value) in [("read_size", t.read_size), ("write_size", t.write_size)] {
+        if value.0 > MAX_BUFFER {
+            let why = format!("must be at most 1GiB, not {value}");
+            return fail(format!("{path}.{key}"), why);
+        }
     }
+    within(format!("{path}.tso_rtt_log"), t.tso_rtt_log, 0, 31)?;
     duration(
         format!("{path}.min_rto"),
         t.min_rto,

@@ -52,6 +52,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
             ReceiveWindow::Autotuned,
         ]),
         select(vec![0_u64, 0, 700, 65_536]),
+        select(vec![0_u64, 0, 900, 262_144]),
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
@@ -117,6 +118,8 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     receive_buffer: Bytes(least + buffers.1),
                     receive_window: buffers.2,
                     read_size: Bytes(buffers.3),
+                    write_size: Bytes(buffers.4),
+                    tso_rtt_log: 9,
                     ecn,
                     ecn_fallback,
                     timeout: timers.2,
