@@ -100,7 +100,7 @@ def test_links_flows_and_directions() -> None:
     # Buffers of one segment are packets, as tc counts them.
     netem = {"kind": "netem", "limit": "100p", "delay": "1ms"}
     assert box(crossing, "bottleneck")["queue"]["queue"] == box(crossing, "home_out")["queue"]["queue"] == netem
-    assert crossing["flows"][0]["tcp"] == {**usual, **fixed}
+    assert crossing["flows"][0]["tcp"] == {**usual, **fixed, "gso_max_segs": 1}
     assert {flow["cca"] for flow in crossing["flows"][:2]} == {"bbr"}
     # The hosts are Linux's.
     as_hosts = scenario(cca="cubic", cached_ssthresh=True)

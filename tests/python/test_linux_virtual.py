@@ -143,6 +143,10 @@ def test_without_a_kernel_the_engine_says_what_to_do(cache, monkeypatch):
         ({"dumbbell": {**HOME["dumbbell"], "impair": {"jitter": {"size": "3s"}}}}, "dumbbell.impair.jitter.size"),
         ({"flows": [{"cca": "vegas"}]}, "flows.0.cca"),
         ({"flows": [{"traffic": {"kind": "iperf3"}}]}, "flows.0.traffic"),
+        (
+            {"flows": [{"traffic": {"kind": "finite", "bytes": "1MB"}, "tcp": {"read_size": "64KiB"}}]},
+            "flows.0.tcp.read_size",
+        ),
         ({"timeline": [{"at": "1s", "key": "dumbbell.queue", "value": "red"}]}, "timeline.0.value"),
     ],
 )
@@ -310,6 +314,20 @@ def test_packets_are_recorded(tmp_path):
     measured = pl.DataFrame(outcome.tables()["probe_series"])["rtt_ms"]
     assert len(measured) == len(rtts) > 20
     assert measured.to_list() == pytest.approx(rtts.to_list(), abs=0.002)
+
+
+@needs_kernel
+def test_segments_of_a_page_have_psh_as_in_the_simulator():
+    tcp = {"quick_acks": 16, "gso_max_segs": 1, "receive_window": "autotuned"}
+    page = {"cca": "reno", "traffic": {"kind": "fetch", "response": "177669B", "interval": "10s"}, "tcp": tcp}
+    document = {"duration": "3s", "dumbbell": {**HOME["dumbbell"], "queue": "pfifo limit 100"}, "flows": [page]}
+    marked = []
+    for engine in ("sim", "linux-virtual"):
+        packets = bl.run(document, engine=engine, packets=True).packets.to_polars()
+        data = packets.filter((pl.col("event") == "enqueue") & (pl.col("direction") == 0) & (pl.col("length") > 0))
+        marked.append(data.filter(pl.col("flags") & 0x08 > 0)["seq"] - data["seq"].min())
+    assert len(marked[0]) > 5
+    assert marked[0].to_list() == marked[1].to_list()
 
 
 @needs_kernel
