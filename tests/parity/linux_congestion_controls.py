@@ -55,9 +55,11 @@ EXPLANATIONS = {
         "both), and never in Linux's of illinois (737 ms; ours 632 and 652).",
     ),
     "d": Explanation(
-        lambda r: _is(r, "illinois") and r["base_rtt_ms"] == "160" and flows(r) == 1,
+        lambda r: _is(r, "illinois") and r["base_rtt_ms"] in ("40", "160") and flows(r) == 1,
         ALL,
-        "Alone at 160 ms, Illinois has an sRTT of 299.0 ms in both our seeds and in one of Linux's. The other seed "
+        "A flow alone has one of two courses. At 40 ms and 4 BDP, Illinois has an sRTT of 165.6 to 165.8 ms in seven of "
+        "ten seeds, as in Linux's two, and 133.7 to 136.6 in three, one of which is among our two. Alone at 160 ms, it has "
+        "an sRTT of 299.0 ms in both our seeds and in one of Linux's. The other seed "
         "of Linux has 229 ms with nearly as many losses (1,776; ours 1,779): its window was reduced once more.",
     ),
     "e": Explanation(
@@ -70,11 +72,14 @@ EXPLANATIONS = {
     "f": Explanation(
         lambda r: (
             (_is(r, "hybla") and (r["base_rtt_ms"], flows(r)) == ("40", 1))
-            or (_is(r, "veno") and (r["base_rtt_ms"], flows(r)) == ("160", 4))
+            or (_is(r, "veno", "reno") and (r["base_rtt_ms"], flows(r)) == ("160", 4))
+            or (_is(r, "westwood") and (r["base_rtt_ms"], flows(r)) == ("40", 4))
         ),
         ALL,
         "Chance. One of forty seeds of Hybla has an sRTT of 117.7 ms here and all others 164.8 to 165.1 (Linux 165.0 and 165.2). "
-        "It is one of our two. Four flows of Veno have 247 to 292 ms in forty seeds, and 248 and 299 in Linux's two.",
+        "It is one of our two. Four flows of Veno have 247 to 292 ms in forty seeds, and 248 and 299 in Linux's two. Four "
+        "flows of Reno at 160 ms have 249 to 274 ms in ten seeds, and 250 to 287 in twelve of Linux; of Westwood at 40 ms "
+        "146 to 164 in ten, and 146 in Linux's two.",
     ),
     "h": Explanation(
         lambda r: flows(r) == 4,

@@ -104,9 +104,10 @@ EXPLANATIONS = {
         "Linux drop 713 and 1091 packets. Marks agree.",
     ),
     "g": Explanation(
-        lambda r: uses(r, "fq_pie") and (r["rate_mbit"], r["base_rtt_ms"], flows(r)) == ("50", "80", 4),
-        frozenset({"sojourn"}),
-        "Chance. Over ten seeds, the sojourn time is 10.5 ms here, and over twelve 10.2 ms in Linux in virtual time (p = 0.53).",
+        lambda r: uses(r, "dualpi2") and r["ecn"] == "1" and flows(r) == 16,
+        frozenset({"jain"}),
+        "Chance. With one packet queue for all flows, who is marked when decides the shares. At 200 Mbit/s and 80 ms, Jain's "
+        "index of eight seeds is 0.87 to 0.96 here (mean 0.914, standard deviation 0.030), and 0.941 and 0.944 in Linux's two.",
     ),
 }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import ns2_queues
-from frame import Cell, Explanation, Metric, Reference, Row, Run, by_chance, mean, measure, read
+from frame import Cell, Metric, Reference, Row, Run, by_chance, mean, measure, read
 
 REFERENCE = Path(__file__).with_name("ns2_congestion_controls.csv")
 
@@ -78,14 +78,7 @@ NS2_CONGESTION_CONTROLS = Reference(
 start times. This version of Linux waits for one more ACK than its window has segments before the window grows. Windows with
 half segments (`whole_segments = false`) grow nearly as slowly.""",
     metrics=METRICS,
-    explanations={
-        "a": Explanation(
-            lambda r: (r["cap_mbps"], r["flows"], r["buf_pkts"]) == ("10", "10", "33"),
-            frozenset({"queue", "sojourn"}),
-            "Ten flows have windows of eight segments, so the form of recovery decides how long the queue is: 24.9 ms if the "
-            "window is halved at once, 26.4 with PRR, and 29.6 with the rate halving of the Linux in ns-2, which we do not have.",
-        )
-    },
+    explanations={},
     labels={"Mbit/s": lambda r: r["cap_mbps"], "flows": lambda r: r["flows"], "buffer": lambda r: r["buf_pkts"]},
     section=lambda r: r["aqm"],
     make=make,

@@ -1,7 +1,7 @@
 //! The pacing clock: when the next segment may leave, in bursts as with segmentation offload.
 
 use bloatlab_cc::Window;
-use bloatlab_units::{MICROSECOND, MILLISECOND, Nanos, SECOND};
+use bloatlab_units::{MICROSECOND, Nanos, SECOND};
 
 use crate::offload::LARGEST_BUFFER;
 use crate::{Pacing, RttEstimator, TcpConfig};
@@ -104,12 +104,7 @@ impl PacingClock {
         let bytes = if window.pacing > 0 {
             quantum(window.pacing, window)
         } else {
-            // In Linux an RTT of less than a microsecond counts as a tick.
-            let min = match rtt.min < MICROSECOND {
-                true => MILLISECOND,
-                false => rtt.min,
-            };
-            let near = LARGEST_BUFFER.checked_shr((min / self.near).min(64) as u32);
+            let near = LARGEST_BUFFER.checked_shr((rtt.min / self.near).min(64) as u32);
             quantum(window_rate(window, rtt.srtt.max(1)), window) + near.unwrap_or(0)
         };
         let most = self.most.min(LARGEST_BUFFER);
@@ -150,6 +145,7 @@ fn quantum(rate: u64, window: &Window) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bloatlab_units::MILLISECOND;
 
     #[test]
     fn a_late_start_is_made_up_for_by_half_of_a_burst_at_most() {
