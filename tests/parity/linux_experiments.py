@@ -126,8 +126,10 @@ def _add(table: Table, experiment: str, case: str, side: str, values: Values) ->
 # The simulator's half.
 
 
-APPLICATION = {"read_size": "64KiB", "write_size": "256KiB", "send_buffer": "4MiB"}
-"""How the references read and write, and the largest send buffer of a kernel that tunes it."""
+APPLICATION = {"read_size": "64KiB", "write_size": "256KiB"}
+"""How the long flow of the references reads and writes."""
+SEND_BUFFER = "4013920B"
+"""The largest size of a send buffer in a kernel with 512 MiB of memory, as the references had (`tcp_wmem`)."""
 
 
 def home_router(case: Case) -> dict[str, Any]:
@@ -150,8 +152,10 @@ def home_router(case: Case) -> dict[str, Any]:
     }
     document = experiment.scenario(experiment.resolve(given))
     for flow in document["flows"]:
-        if "tcp" in flow and "tso_rtt_log" in case:
-            flow["tcp"]["tso_rtt_log"] = int(case["tso_rtt_log"])
+        if "tcp" in flow:
+            flow["tcp"] |= {"send_buffer": SEND_BUFFER}
+            if "tso_rtt_log" in case:
+                flow["tcp"]["tso_rtt_log"] = int(case["tso_rtt_log"])
         match flow.get("traffic", {}).get("kind"):
             case "fetch":
                 flow |= {"name": "page", "start": "5s", "start_jitter": "500ms"}

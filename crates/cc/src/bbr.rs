@@ -428,6 +428,10 @@ impl CongestionControl for Bbr {
         }
     }
 
+    fn send_buffer_windows(&self) -> u64 {
+        3
+    }
+
     fn owns_recovery(&self) -> bool {
         true
     }

@@ -327,6 +327,10 @@ impl CongestionControl for Bbr3 {
         }
     }
 
+    fn send_buffer_windows(&self) -> u64 {
+        3
+    }
+
     fn owns_recovery(&self) -> bool {
         true
     }

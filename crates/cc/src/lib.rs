@@ -254,6 +254,11 @@ pub trait CongestionControl: Send {
         false
     }
 
+    /// Number of windows for which a send buffer that grows has memory (Linux).
+    fn send_buffer_windows(&self) -> u64 {
+        2
+    }
+
     /// Internal state for probes, as (name, value).
     fn state(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

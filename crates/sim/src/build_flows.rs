@@ -127,8 +127,6 @@ impl Engine<'_> {
             scheduled: [NEVER; 2],
             releases: Default::default(),
             own_links: self.own_links(index, planned),
-            send_buffer: planned.tcp.send_buffer.0,
-            write_size: planned.tcp.write_size.0,
             mss: f64::from(planned.tcp.mss),
             pending: 0,
             log: WriteLog::default(),

@@ -65,9 +65,6 @@ pub(crate) struct TcpFlow {
     pub releases: [Release; 2],
     /// By end, the host's own link, if its packets enter one first.
     pub own_links: [Option<OwnLink>; 2],
-    pub send_buffer: u64,
-    /// What an endless writer writes at a time; 0: as much as fits.
-    pub write_size: u64,
     pub mss: f64,
     /// Bytes that the application wants to write, but that do not fit into the send buffer.
     pub pending: u64,
@@ -224,13 +221,7 @@ impl TcpFlow {
         if self.pending == 0 {
             return;
         }
-        let room = self
-            .send_buffer
-            .saturating_sub(self.ends[0].unacknowledged());
-        let bytes = match self.write_size {
-            0 => room.min(self.pending),
-            size => self.whole_writes(room, size).min(self.pending),
-        };
+        let bytes = self.ends[0].writable(now).min(self.pending);
         if bytes == 0 {
             return;
         }
@@ -242,14 +233,6 @@ impl TcpFlow {
             if self.pending == 0 && self.application_writes == Writes::Once {
                 self.ends[0].close();
             }
-        }
-    }
-
-    /// What fits into the free `room` of the send buffer in writes of this size. As in Linux, the application is woken when a third of the buffer is free.
-    fn whole_writes(&self, room: u64, size: u64) -> u64 {
-        match room.checked_sub(self.send_buffer / 3) {
-            Some(more) => ((more / size + 1) * size).min(room),
-            None => 0,
         }
     }
 

@@ -1,5 +1,4 @@
-//! Segmentation offload: which segments a sender hands over as one buffer, and when it waits for a larger one, as with Linux's TSO. The size of a
-//! buffer is computed in `pacing`, because it depends on the rate.
+//! Segmentation offload: which segments a sender hands over as one buffer, and when it waits for a larger one, as with Linux's TSO.
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
@@ -9,8 +8,6 @@ use crate::state::State;
 
 /// A buffer of at least this fraction of the window never waits (Linux's `tcp_tso_win_divisor`).
 const PARTS: u64 = 3;
-/// Segments of a write that can have segments with PSH before its end.
-const LONG_WRITE: u64 = 16;
 
 impl Sender {
     /// Number of bytes that leave together now, at least `first`; 0 if the sender waits until the window has more space.
@@ -21,7 +18,7 @@ impl Sender {
         let room = open.min(self.edge.saturating_sub(self.next));
         let mut bytes = room.min(left);
         if self.offload.segments {
-            let most = self.pacing.buffer(&self.window, &self.rtt);
+            let most = self.largest_buffer();
             let fits = room >= most.min(left) || room >= self.rest_of_buffer();
             if !fits && self.waits_for_room(now, room) {
                 if room == open {
@@ -40,36 +37,16 @@ impl Sender {
         bytes.max(first)
     }
 
-    /// Bytes of the next buffer in which the application's data waits.
-    fn rest_of_buffer(&self) -> u64 {
+    /// Bytes up to the end of the waiting buffer that is sent next.
+    pub(crate) fn rest_of_buffer(&self) -> u64 {
         let whole = self.waiting_buffer();
         whole - self.next.saturating_sub(1) % whole
     }
 
-    fn waiting_buffer(&self) -> u64 {
+    /// Size of the buffers in which the application's data waits, in bytes.
+    pub(crate) fn waiting_buffer(&self) -> u64 {
         let window = self.edge.saturating_sub(self.una);
-        self.pacing.waiting_buffer(self.window.mss, window)
-    }
-
-    /// The application writes this many bytes.
-    #[inline]
-    pub(crate) fn write(&mut self, bytes: u64) {
-        let from = self.limit;
-        self.limit += bytes;
-        self.place_pushes(from);
-    }
-
-    /// Finds the places of PSH in what was written from `from` on. Before the handshake, the other end's window is not known; it is done then.
-    #[inline]
-    pub(crate) fn place_pushes(&mut self, from: u64) {
-        if self.limit - from < LONG_WRITE * self.window.mss {
-            return self.push.write_little();
-        }
-        if self.edge > 0 {
-            let window = self.edge.saturating_sub(self.una);
-            let buffer = self.waiting_buffer();
-            self.push.write_much(from, buffer, window);
-        }
+        self.offload.waiting_buffer(self.window.mss, window)
     }
 
     /// Whether to wait until there is more space than `room`. Not in recovery, not if nothing has left for a millisecond, and not if the next ACK is

@@ -106,6 +106,10 @@ pub struct TcpConfig {
     pub byte_counting: bool,
     /// Bytes that the application may write beyond the last acknowledged byte.
     pub send_buffer: Bytes,
+    /// The send buffer grows up to `send_buffer`, and counts memory, as on Linux for an application that sets no buffer. It begins with the memory of
+    /// 20 segments (87,040 bytes for an MSS of 1448) and holds that of two windows (BBR: three) when the window has room. A buffer takes 960 bytes
+    /// besides its payload.
+    pub autotuned_send_buffer: bool,
     /// An application that always has data writes when a third of the send buffer is free, this much at a time, as on Linux. 0: it always keeps the
     /// buffer full.
     pub write_size: Bytes,
@@ -152,9 +156,9 @@ pub struct TcpConfig {
     #[schemars(range(min = 0, max = 31))]
     pub tso_rtt_log: u32,
     /// The sender hands segments over in buffers: as with Linux's TSO (`true`), or cut before the device (`"software"`, as Linux does for a device
-    /// without TSO). A buffer holds what leaves in a millisecond, at most 64 KiB, and more between
-    /// hosts that are less than half a millisecond apart. While it has sent within the last millisecond and ACKs arrive, the sender waits until the
-    /// window has space for a whole buffer or a third of the window.
+    /// without TSO). A buffer holds what leaves in a millisecond, at most 64 KiB, and more between near hosts (`tso_rtt_log`). While it has sent within
+    /// the last millisecond and ACKs arrive, the sender waits until the window has space for a whole buffer, for the rest of the buffer in which the
+    /// application's data waits, or for a third of the window.
     pub segmentation_offload: SegmentationOffload,
     /// Segments that left in one buffer and arrive within a millisecond of each other are acknowledged once, up to 64 KiB, as if offload kept the
     /// buffer whole from host to host (Linux's GRO). An odd last segment then does not wait for its ACK.
@@ -183,6 +187,7 @@ impl Default for TcpConfig {
             cached_ssthresh: false,
             byte_counting: true,
             send_buffer: Bytes(4_000_000),
+            autotuned_send_buffer: false,
             write_size: Bytes(0),
             receive_buffer: Bytes(32_000_000),
             read_size: Bytes(0),

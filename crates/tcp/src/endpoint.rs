@@ -102,10 +102,10 @@ impl Endpoint {
         self.handshake.established_at()
     }
 
-    /// Payload bytes written and not acknowledged, which fill the send buffer.
-    #[inline]
-    pub fn unacknowledged(&self) -> u64 {
-        self.sender.limit - self.sender.una.max(1).min(self.sender.limit)
+    /// Number of bytes that the application can write now: what the send buffer takes, or with `write_size` all writes that it can make.
+    #[inline(always)]
+    pub fn writable(&mut self, now: Nanos) -> u64 {
+        self.sender.writable(now)
     }
 
     /// Whether everything written, including FIN, was acknowledged.

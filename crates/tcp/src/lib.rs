@@ -20,6 +20,7 @@ mod rtt;
 mod scoreboard;
 pub mod segment;
 mod segmentation;
+mod send_buffer;
 mod sender;
 mod small_queues;
 mod state;

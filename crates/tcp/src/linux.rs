@@ -13,6 +13,8 @@ const HEADERS: u32 = 52;
 /// Memory that Linux counts for a full segment, and the payload in it.
 const SEGMENT_MEMORY: u64 = 2408;
 const SEGMENT_PAYLOAD: u64 = 1448;
+/// Linux's default of the second value of `tcp_wmem`. It makes the buffer larger as soon as a connection is open.
+const FIRST_SEND_BUFFER: u64 = 16_384;
 
 /// The settings of a Linux host that give its connections those of a [`TcpConfig`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -91,6 +93,11 @@ impl TcpConfig {
             EcnFeedback::Accurate => 3,
         };
         let [send, receive] = [self.send_buffer.0, self.receive_memory()];
+        let first_send = if self.autotuned_send_buffer {
+            send.min(FIRST_SEND_BUFFER)
+        } else {
+            send
+        };
         let first = match self.receive_window {
             ReceiveWindow::Autotuned => receive.min(FIRST_BUFFER),
             ReceiveWindow::Full | ReceiveWindow::Growing => receive,
@@ -122,7 +129,7 @@ impl TcpConfig {
                     "net.ipv4.tcp_limit_output_bytes",
                     self.limit_output_bytes.0.to_string(),
                 ),
-                ("net.ipv4.tcp_wmem", format!("4096 {send} {send}")),
+                ("net.ipv4.tcp_wmem", format!("4096 {first_send} {send}")),
                 ("net.ipv4.tcp_rmem", format!("4096 {first} {receive}")),
             ],
             congestion_control: None,

@@ -1,9 +1,15 @@
-//! The state of segmentation offload.
+//! The state of segmentation offload, and the sizes of buffers.
 
+use bloatlab_units::{MICROSECOND, Nanos};
+
+use crate::pacing::PacingClock;
+use crate::sender::Sender;
 use crate::{SegmentationOffload, TcpConfig};
 
 /// Largest size of a buffer in bytes (Linux's `gso_max_size`).
 pub(crate) const LARGEST_BUFFER: u64 = 64 * 1024;
+/// Bytes of memory that a buffer takes besides its payload in Linux: on x86-64, 704 for headers and `skb_shared_info`, and 256 for `sk_buff`.
+pub(crate) const BUFFER_OVERHEAD: u64 = 960;
 
 /// The offload state of a sender.
 pub(crate) struct Offload {
@@ -16,6 +22,10 @@ pub(crate) struct Offload {
     pub is_long: bool,
     /// Bytes of the current buffer of retransmissions.
     pub again: u64,
+    /// Largest size of a buffer in bytes: `gso_max_segs` and [`LARGEST_BUFFER`].
+    most: u64,
+    /// Each step of this size in the RTT halves the extra size of a buffer for hosts that are close.
+    near: Nanos,
 }
 
 impl Offload {
@@ -27,6 +37,8 @@ impl Offload {
             rest: 0,
             is_long: false,
             again: 0,
+            most: (u64::from(config.gso_max_segs) * u64::from(config.mss)).min(LARGEST_BUFFER),
+            near: MICROSECOND << config.tso_rtt_log,
         }
     }
 
@@ -34,5 +46,32 @@ impl Offload {
     #[inline]
     pub fn is_on(&self) -> bool {
         self.segments | self.sets_more
+    }
+
+    /// What hosts add to a buffer in Linux if their smallest RTT is this: 64 KiB, halved per `2^tso_rtt_log` us.
+    fn near(&self, min_rtt: Nanos) -> u64 {
+        let halvings = (min_rtt / self.near).min(64);
+        LARGEST_BUFFER.checked_shr(halvings as u32).unwrap_or(0)
+    }
+
+    /// Size of the buffers in which the application's data waits, in bytes: the largest ones, at most half of the other end's `window` (Linux's
+    /// `size_goal`).
+    pub fn waiting_buffer(&self, mss: u64, window: u64) -> u64 {
+        let most = self.most.min(window / 2);
+        (most - most % mss).max(mss)
+    }
+}
+
+impl Sender {
+    /// Largest size of the next buffer in bytes: a burst of pacing, and more if the hosts are close to each other and the congestion control sets no
+    /// rate.
+    pub(crate) fn largest_buffer(&self) -> u64 {
+        let burst = PacingClock::burst_of(&self.window, self.rtt.srtt);
+        let near = match self.window.pacing {
+            0 => self.offload.near(self.rtt.min),
+            _ => 0,
+        };
+        let least = 2 * self.window.mss;
+        (burst + near).max(least).min(self.offload.most)
     }
 }

@@ -1,10 +1,9 @@
 //! The pacing clock: when the next segment may leave, in bursts as with segmentation offload.
 
 use bloatlab_cc::Window;
-use bloatlab_units::{MICROSECOND, Nanos, SECOND};
+use bloatlab_units::{Nanos, SECOND};
 
-use crate::offload::LARGEST_BUFFER;
-use crate::{Pacing, RttEstimator, TcpConfig};
+use crate::{Pacing, TcpConfig};
 
 /// Linux's pacing ratios: twice the window per round trip in slow start, 1.2 times after it.
 const SLOW_START_RATIO: (u64, u64) = (2, 1);
@@ -15,8 +14,6 @@ pub(crate) struct PacingClock {
     pacing: Pacing,
     /// The largest burst in bytes, whatever the congestion control says.
     most: u64,
-    /// Each step of this size in the RTT halves the extra size of a buffer for hosts that are close.
-    near: Nanos,
     /// When what was sent would have left at the pacing rate, and how many more bytes may leave before that time.
     clock: Nanos,
     rest: u64,
@@ -37,7 +34,6 @@ impl PacingClock {
         Self {
             pacing: config.pacing,
             most: u64::from(config.gso_max_segs) * mss,
-            near: MICROSECOND << config.tso_rtt_log,
             clock: 0,
             rest: 0,
             late: 0,
@@ -98,24 +94,12 @@ impl PacingClock {
         }
     }
 
-    /// Largest size of a buffer of segmentation offload, in bytes: the burst of the congestion control, or as in Linux what leaves in a millisecond
-    /// at its pacing rate. If the hosts are close, it is larger: plus 64 KiB, halved per `2^tso_rtt_log` us of the smallest RTT.
-    pub fn buffer(&self, window: &Window, rtt: &RttEstimator) -> u64 {
-        let bytes = if window.pacing > 0 {
-            quantum(window.pacing, window)
-        } else {
-            let near = LARGEST_BUFFER.checked_shr((rtt.min / self.near).min(64) as u32);
-            quantum(window_rate(window, rtt.srtt.max(1)), window) + near.unwrap_or(0)
-        };
-        let most = self.most.min(LARGEST_BUFFER);
-        bytes.max(2 * window.mss).min(most)
-    }
-
-    /// Size of the buffers in which the application's data waits, in bytes: the largest ones, at most half of the other end's `window` (Linux's
-    /// `size_goal`).
-    pub fn waiting_buffer(&self, mss: u64, window: u64) -> u64 {
-        let most = self.most.min(LARGEST_BUFFER).min(window / 2);
-        (most - most % mss).max(mss)
+    /// Bytes of a burst: that of the congestion control, or as in Linux what leaves in a millisecond at its pacing rate.
+    pub fn burst_of(window: &Window, srtt: Nanos) -> u64 {
+        match window.pacing {
+            0 => quantum(window_rate(window, srtt.max(1)), window),
+            rate => quantum(rate, window),
+        }
     }
 }
 
@@ -145,7 +129,7 @@ fn quantum(rate: u64, window: &Window) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bloatlab_units::MILLISECOND;
+    use bloatlab_units::{MICROSECOND, MILLISECOND};
 
     #[test]
     fn a_late_start_is_made_up_for_by_half_of_a_burst_at_most() {

@@ -1,5 +1,10 @@
 //! Which segments carry PSH: the ends of what the application wrote, and as in Linux places within long writes.
 
+use crate::sender::Sender;
+
+/// Segments of a write that can have segments with PSH before its end.
+const LONG_WRITE: u64 = 16;
+
 /// Where the next segment with PSH ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Push {
@@ -37,6 +42,29 @@ impl Push {
     pub fn pass(&mut self, end: u64) {
         if self.next <= end {
             self.next = end + self.step;
+        }
+    }
+}
+
+impl Sender {
+    /// The application writes this many bytes.
+    #[inline]
+    pub(crate) fn write(&mut self, bytes: u64) {
+        let from = self.limit;
+        self.limit += bytes;
+        self.place_pushes(from);
+    }
+
+    /// Finds the places of PSH in what was written from `from` on. Before the handshake, the other end's window is not known; it is done then.
+    #[inline]
+    pub(crate) fn place_pushes(&mut self, from: u64) {
+        if self.limit - from < LONG_WRITE * self.window.mss {
+            return self.push.write_little();
+        }
+        if self.edge > 0 {
+            let window = self.edge.saturating_sub(self.una);
+            let buffer = self.waiting_buffer();
+            self.push.write_much(from, buffer, window);
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::push::Push;
 use crate::rack::{Highest, Rack};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::send_buffer::SendBuffer;
 use crate::state::State;
 use crate::undo::Undo;
 use crate::{LossDetection, Pacing, TcpConfig};
@@ -112,12 +113,14 @@ pub struct Sender {
     pub(crate) cwr_wanted: bool,
     pub(crate) undo: Undo,
     pub(crate) push: Push,
+    pub(crate) send_buffer: SendBuffer,
 }
 
 impl Sender {
     pub(crate) fn new(config: &TcpConfig, cc: Box<dyn CongestionControl>) -> Self {
         let mss = u64::from(config.mss);
         let offload = Offload::new(config);
+        let send_buffer = SendBuffer::new(config, cc.send_buffer_windows());
         Self {
             window: Window::new(mss, u64::from(config.initial_window)),
             rtt: RttEstimator::new(config),
@@ -169,6 +172,7 @@ impl Sender {
             counter_reader: CounterReader::new(),
             cwr_wanted: false,
             push: Push::default(),
+            send_buffer,
             undo: Undo::new(config),
         }
     }

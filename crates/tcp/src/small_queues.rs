@@ -5,12 +5,10 @@
 use bloatlab_cc::Signal;
 use bloatlab_units::Nanos;
 
+use crate::offload::BUFFER_OVERHEAD;
 use crate::sender::Sender;
 use crate::state::State;
 use crate::{Endpoint, TcpConfig};
-
-/// Memory that Linux counts for a buffer besides its payload.
-const BUFFER_OVERHEAD: u64 = 832;
 
 /// The settings of small queues.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +46,7 @@ impl Endpoint {
             return false;
         }
         let payload = if sender.offload.segments {
-            sender.pacing.buffer(&sender.window, &sender.rtt)
+            sender.largest_buffer()
         } else {
             segments * sender.window.mss
         };

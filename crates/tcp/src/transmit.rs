@@ -78,6 +78,9 @@ impl Sender {
             self.offload.is_long = self.offload.segments && end - first > mss;
             let is_whole = self.offload.rest == 0;
             buffer.pushes = is_whole && self.pushes();
+            if is_whole {
+                self.note_buffer_sent();
+            }
             if self.offload.sets_more {
                 buffer.followed = train.segments - u64::from(is_whole);
             }
@@ -190,6 +193,9 @@ impl Sender {
             self.go_on(now, segment);
         } else if length > 0 && self.pushes() {
             segment.flags |= PUSH;
+        }
+        if self.offload.rest == 0 {
+            self.note_buffer_sent();
         }
         Sent::New
     }

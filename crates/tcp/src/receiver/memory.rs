@@ -1,7 +1,7 @@
 //! How much payload a receive buffer holds: Linux counts the memory of what arrives, headers included.
 
-/// Bytes of memory that a received buffer takes besides its payload: on x86-64, 704 for headers and `skb_shared_info`, and 256 for `sk_buff`.
-const OVERHEAD: u64 = 960;
+use crate::offload::BUFFER_OVERHEAD;
+
 /// Number of received buffers that Linux joins to one, which saves the overhead of the others (`MAX_SKB_FRAGS`).
 const JOINED: u64 = 17;
 
@@ -67,7 +67,7 @@ impl Memory {
     /// The memory of this much payload that lies together.
     fn of(&self, payload: u64) -> u64 {
         let buffers = payload.div_ceil(JOINED * self.unit.max(1));
-        payload + OVERHEAD * buffers
+        payload + BUFFER_OVERHEAD * buffers
     }
 
     /// The buffer that holds this much payload.
@@ -77,7 +77,7 @@ impl Memory {
 
     /// The share of payload, 256ths.
     fn share(&self) -> u64 {
-        (256 * self.unit / (self.unit + OVERHEAD)).max(1)
+        (256 * self.unit / (self.unit + BUFFER_OVERHEAD)).max(1)
     }
 }
 

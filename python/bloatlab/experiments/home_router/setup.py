@@ -29,6 +29,8 @@ TICK = "1ms"
 """Time between the ticks of the kernel's timers."""
 SACK_COMPRESSION = "1ms"
 """How long Linux (since 4.18) collects what arrives beyond a hole before it sends an ACK."""
+SEND_BUFFER = "4MiB"
+"""The largest size of a send buffer that Linux tunes (`tcp_wmem`)."""
 LONG = 1000
 """Packets in a queue that is never full."""
 DEVICE = "100Gbit/s"
@@ -164,6 +166,8 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
         "ack_tick": TICK,
         "sack_compression": SACK_COMPRESSION,
         "receive_window": "autotuned",
+        "autotuned_send_buffer": True,
+        "send_buffer": SEND_BUFFER,
         **{name: params[name] for name in ("initial_window", "cached_ssthresh")},
     }
     if (segments := params["segments_per_buffer"]) > 1:
