@@ -286,13 +286,14 @@ impl Receiver {
         }
         self.note_time(segment, start);
         let before = self.next;
+        let offered = self.advertised - self.last_ack;
         let reading;
         if start == before && self.held.is_empty() {
             self.next = end;
-            reading = self.space.deliver(end - before, 0);
-            let pushed = reading == Reading::All && segment.has(self.push);
+            reading = self.space.deliver(now, end - before, 0, offered);
             let at_once = hastened || fin || reading == Reading::Opens;
-            self.count_towards_ack(now, at_once, more, pushed);
+            let pushed = segment.has(self.push);
+            self.count_towards_ack(now, reading, at_once, more, pushed);
         } else {
             let waits = self.compression.is_waiting() && self.quick == 0;
             if waits && self.starts_third_range(start, end) {
@@ -305,7 +306,8 @@ impl Receiver {
             } else {
                 self.report_soon(now, rtt);
             }
-            reading = self.space.deliver(self.next - before, self.held_bytes);
+            let bytes = self.next - before;
+            reading = self.space.deliver(now, bytes, self.held_bytes, offered);
             self.ack_now |= reading == Reading::Opens;
         }
         self.tune(now, segment, reading != Reading::Nothing);
@@ -443,19 +445,33 @@ impl Receiver {
     }
 
     #[inline]
-    fn count_towards_ack(&mut self, now: Nanos, at_once: bool, more: bool, pushed: bool) {
+    fn count_towards_ack(
+        &mut self,
+        now: Nanos,
+        reading: Reading,
+        at_once: bool,
+        more: bool,
+        pushed: bool,
+    ) {
         self.unacked += 1;
-        if self.unacked >= self.ack_every || self.quick > 0 || at_once {
+        let hastens = at_once || self.quick > 0;
+        if self.unacked >= self.ack_every || hastens {
             if more && !at_once && self.next - self.last_ack < LARGEST_BUFFER {
                 self.ack_deadline = now + JOINING;
                 return;
             }
             self.quick = self.quick.saturating_sub(1);
-            self.ack_now = true;
-        } else if pushed {
-            self.ack_now = true;
-        } else if self.ack_deadline == NEVER {
-            self.delay_ack(now);
+            match reading {
+                Reading::Later(at) if !hastens => self.ack_deadline = at,
+                _ => self.ack_now = true,
+            }
+            return;
+        }
+        match reading {
+            Reading::All if pushed => self.ack_now = true,
+            Reading::Later(at) if pushed => self.ack_deadline = at,
+            _ if self.ack_deadline == NEVER => self.delay_ack(now),
+            _ => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! The space of a receive buffer: what it offers to the sender, and what waits in it until the application reads.
 
+use bloatlab_units::{MICROSECOND, Nanos};
+
 use super::memory::Memory;
 use crate::{ReceiveWindow, TcpConfig};
 
@@ -11,6 +13,10 @@ const MOST_UNSCALED: u64 = 65_535;
 /// Payload bytes of the smallest offload buffer that lets the window grow (Linux).
 const LEAST_TO_GROW: u64 = 128;
 
+/// A waiting application runs this long after the data that wakes it. A kernel takes about that long at best. It first receives what else its device
+/// hands over, so a burst is read as a whole.
+const WAKING: Nanos = MICROSECOND;
+
 /// What an application reads when data arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
@@ -18,6 +24,8 @@ pub(super) enum Reading {
     Nothing,
     /// All that is there.
     All,
+    /// All that is there at this instant, before which no ACK is needed.
+    Later(Nanos),
     /// All that is there, which opens a window that was nearly closed.
     Opens,
 }
@@ -38,6 +46,8 @@ pub(super) struct Space {
     /// Payload in order that the application has not read, and the least that it reads.
     unread: u64,
     read_size: u64,
+    /// The instant of the last [`Reading::Later`].
+    reads_at: Option<Nanos>,
 }
 
 impl Space {
@@ -67,6 +77,7 @@ impl Space {
             unread: 0,
             // As in Linux, so that the window never closes before the application reads.
             read_size: config.read_size.0.min(largest / 2),
+            reads_at: None,
         }
     }
 
@@ -131,12 +142,16 @@ impl Space {
         room > 0
     }
 
-    /// Payload became available in order while `held` bytes wait beyond holes. Tells what the application does.
-    pub(super) fn deliver(&mut self, bytes: u64, held: u64) -> Reading {
+    /// Payload became available in order while `held` bytes wait beyond holes. `offered` is the window of the last ACK. Tells what the application
+    /// does.
+    pub(super) fn deliver(&mut self, now: Nanos, bytes: u64, held: u64, offered: u64) -> Reading {
         self.unread += bytes;
-        if self.unread >= self.read_size {
+        if self.read_size == 0 {
             self.unread = 0;
             return Reading::All;
+        }
+        if self.unread >= self.read_size || self.reads_at.is_some_and(|at| now <= at) {
+            return self.read(now, held, offered);
         }
         // As in Linux: an application that waits is woken before the window closes.
         if self.window(held) < self.mss {
@@ -144,6 +159,22 @@ impl Space {
             return Reading::Opens;
         }
         Reading::Nothing
+    }
+
+    /// The application is woken. As in Linux: if the window is smaller than the last ACK said, no ACK is sent before the application has read.
+    fn read(&mut self, now: Nanos, held: u64, offered: u64) -> Reading {
+        let scale = self.scale();
+        let is_smaller = self.window(held) >> scale << scale < offered;
+        self.unread = 0;
+        match self.reads_at {
+            Some(at) if now <= at => Reading::Later(at),
+            _ if is_smaller => {
+                let at = now + WAKING;
+                self.reads_at = Some(at);
+                Reading::Later(at)
+            }
+            _ => Reading::All,
+        }
     }
 
     /// Makes the buffer large enough for this much payload, if that is allowed and it is not.
@@ -198,7 +229,7 @@ mod tests {
     fn after_a_hundred(mut space: Space) -> (usize, u64) {
         let grown = (0..100).filter(|_| {
             let grows = space.note(1448, false, 0);
-            space.deliver(1448, 0);
+            space.deliver(0, 1448, 0, 0);
             grows
         });
         (grown.count(), space.window(0))
@@ -207,9 +238,9 @@ mod tests {
     #[test]
     fn what_is_not_read_takes_space() {
         let mut space = space(ReceiveWindow::Full, 100_000, 5_000);
-        assert_eq!(space.deliver(3_000, 0), Reading::Nothing);
+        assert_eq!(space.deliver(0, 3_000, 0, 0), Reading::Nothing);
         assert_eq!(space.window(10_000), 100_000 - 13_000);
-        assert_eq!(space.deliver(2_000, 0), Reading::All);
+        assert_eq!(space.deliver(0, 2_000, 0, 0), Reading::All);
         assert_eq!(space.window(0), 100_000);
     }
 
@@ -242,10 +273,26 @@ mod tests {
     #[test]
     fn an_application_reads_before_the_window_closes() {
         let mut space = space(ReceiveWindow::Full, 10_000, 1 << 20);
-        assert_eq!(space.deliver(4_999, 0), Reading::Nothing);
-        assert_eq!(space.deliver(1, 0), Reading::All, "half of the buffer");
-        assert_eq!(space.deliver(1_000, 0), Reading::Nothing);
-        assert_eq!(space.deliver(1_000, 7_000), Reading::Opens);
+        assert_eq!(space.deliver(0, 4_999, 0, 0), Reading::Nothing);
+        assert_eq!(
+            space.deliver(0, 1, 0, 0),
+            Reading::All,
+            "half of the buffer"
+        );
+        assert_eq!(space.deliver(0, 1_000, 0, 0), Reading::Nothing);
+        assert_eq!(space.deliver(0, 1_000, 7_000, 0), Reading::Opens);
         assert_eq!(space.window(7_000), 3_000);
+    }
+
+    #[test]
+    fn an_application_that_wakes_reads_the_whole_burst() {
+        let mut space = space(ReceiveWindow::Full, 60_000, 3_000);
+        let later = Reading::Later(1_001);
+        assert_eq!(space.deliver(1, 3_000, 0, 60_000), later);
+        assert_eq!(space.deliver(1_001, 1_000, 0, 60_000), later);
+        assert_eq!(space.window(0), 60_000);
+        assert_eq!(space.deliver(1_002, 1_000, 0, 60_000), Reading::Nothing);
+        let same_window = space.deliver(9_000, 2_000, 0, 57_000);
+        assert_eq!(same_window, Reading::All, "an ACK is sent at once");
     }
 }

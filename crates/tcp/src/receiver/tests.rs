@@ -132,6 +132,32 @@ fn a_segment_with_psh_is_acknowledged_when_the_application_has_read_everything()
 }
 
 #[test]
+fn a_burst_that_wakes_the_application_has_one_ack() {
+    // The application reads 500 bytes. The fifth segment is the second one that waits for an ACK, and a sixth may arrive with it.
+    for (is_burst, acknowledged) in [(true, 600), (false, 500)] {
+        let mut r = Receiver::new(&TcpConfig {
+            read_size: Bytes(500),
+            receive_buffer: Bytes(60_000),
+            ..Default::default()
+        });
+        ack(&mut r);
+        for i in 0..5 {
+            r.on_data(i, &data(i * 100, 100), false, Ecn::NotEct, &rtt());
+            assert_eq!(r.ack_now, i == 2, "the application has not read");
+            if i == 0 || i == 2 {
+                ack(&mut r);
+            }
+        }
+        assert_eq!(r.ack_deadline, 4 + 1_000, "it reads after the burst");
+        if is_burst {
+            r.on_data(125, &data(500, 100), false, Ecn::NotEct, &rtt());
+            assert!(!r.ack_now && r.ack_deadline == 4 + 1_000);
+        }
+        assert_eq!(ack(&mut r).ack, acknowledged);
+    }
+}
+
+#[test]
 fn the_echo_is_of_the_earliest_segment_acknowledged() {
     // The cases of RFC 7323 section 4.3, in its order: delayed ACKs, a hole, a filled hole; then a retransmission.
     let mut r = receiver(3);

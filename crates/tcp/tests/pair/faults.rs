@@ -197,6 +197,8 @@ proptest! {
     ) {
         // More segments per ACK than RFC 8985 section 7.2 assumes make a probe unnecessary, but not wrong.
         let config = TcpConfig { ack_every: config.ack_every.min(2), delayed_ack: Duration(40 * MILLISECOND), ..config };
+        // So does an application that takes longer to wake than two round trips without any delay.
+        let delay = delay.max(u64::from(config.read_size.0 > 0));
         let way = Way { delay: delay * MILLISECOND, marked, ..Way::default() };
         let mut world = World::new(&config, &cc, [way; 2], 1);
         for (end, writes) in writes.iter().enumerate() {
