@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bloatlab.experiments.shared import as_in_linux
-from bloatlab.parity.scenario import LINK_MBIT, PING, TCP
+from bloatlab.parity.scenario import DEVICE_PACKETS, LINK_MBIT, PING, TCP
 from frame import Row, read, runs
 
 
@@ -81,6 +81,7 @@ def scenario(row: Row) -> dict[str, Any]:
                 "queue": _queue(row["qdisc"]),
             },
             "header": 14,
+            "device_packets": DEVICE_PACKETS,
         },
         "flows": [*bulk, ping],
     }

@@ -7,12 +7,15 @@ import random
 from itertools import pairwise
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bloatlab import cli
+from bloatlab.engines import find
 from bloatlab.errors import ParameterError
+from bloatlab.language import normalise
 from bloatlab.parity import AIMS, Cached, Cell, Judged, Parity, Request, grid, judge, study
 from bloatlab.parity.cached import COLUMNS, OPTIONAL
 from bloatlab.parity.modes import modes
@@ -98,6 +101,19 @@ def test_the_simulator_has_the_shaper_of_the_kernel() -> None:
     assert theirs["queue"] == {"kind": "pie", "ecn": True}
     assert (theirs["rate"], ours["queue"]["rate"]) == ("10Mbit/s", "10Mbit/s")
     assert ours["queue"]["queue"] == theirs["queue"]
+
+
+@real
+def test_a_packet_that_the_shaper_lets_go_does_not_wait_for_the_link() -> None:
+    parity = Parity().for_engine("sim")
+    given = {**parity.scenario(parity.resolve({"flows": 1, "queue": "sfb", "duration": "1s"})), "sample_interval": "1s"}
+    outcome = find("sim").run(normalise(json.dumps(given)), 1, record_packets=True)
+    packets = pl.DataFrame(outcome.tables()["packets"])
+    queue = packets.filter((pl.col("box") == "bottleneck") & (pl.col("flow") == "flow_1") & (pl.col("size") == 1500))
+    first = queue.filter(pl.col("event") == "enqueue")["time_ns"][0]
+    # Ten segments arrive at once. HTB, whose bucket holds more than one of them, lets two go before the third arrives.
+    burst = queue.filter(pl.col("time_ns") == first)["event"].to_list()
+    assert burst == ["enqueue", "dequeue"] * 2 + ["enqueue"] * 8
 
 
 @real
