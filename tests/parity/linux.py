@@ -11,8 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bloatlab.experiments.shared import as_in_linux
-from bloatlab.parity.scenario import DEVICE_PACKETS, LINK_MBIT, PING, TCP
+from bloatlab.experiments.shared import DEVICE_PACKETS, as_in_linux
+from bloatlab.parity.scenario import LINK_MBIT, PING, TCP
 from frame import Row, read, runs
 
 

@@ -11,6 +11,10 @@ from bloatlab.experiments.queues import bdp_packets, with_ecn, with_limit
 
 A_DURATION = "a duration such as 30s"
 LINUX_CUBIC: Mapping[str, Any] = {"kind": "cubic", "variant": "linux", "slow_start": "hystart"}
+DEVICE_PACKETS = 1000
+"""Packets that a link takes from a shaper (HTB) while it sends another one. A virtual Ethernet device takes every packet at once.
+Without this, a packet that HTB lets go together with another one waits in the queue while the link sends the first, and a
+packet that arrives at the same instant finds one more in the queue than in Linux. `sfb` depends on that."""
 AS_IN_LINUX = "the name `cubic` means Linux's variant with HyStart"
 
 

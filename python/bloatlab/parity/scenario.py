@@ -30,10 +30,6 @@ TCP: Mapping[str, Any] = {
 LINK_MBIT = 100_000
 """Rate of the simulator's link, whose queue is a class of HTB, as every link of the kernel is. HTB lets a packet go as a whole.
 A link of 10 Mbit/s takes 1.2 ms to send it, so without HTB every RTT would be longer."""
-DEVICE_PACKETS = 1000
-"""Packets that the simulator's link takes from HTB while it sends another one. A veth device takes every packet at once.
-Without this, a packet that HTB lets go with another one waits in the queue for the 121 ns that the link needs for the first,
-and a packet that arrives at the same instant finds one more in the queue than in Linux. `sfb` depends on that."""
 PING = {"name": "ping", "traffic": {"kind": "ping", "interval": "20ms", "interval_spread": 0.1, "size": "84B"}}
 WARMUP = 1 / 3
 """Metrics are over the rest of the run."""
@@ -110,7 +106,7 @@ class Parity(Experiment):
         if self.shaped:
             queue = {"kind": "htb", "rate": rate, "burst": "1600B", "cburst": "1600B", "queue": queue}
             rate = f"{LINK_MBIT}Mbit/s"
-        device = {"device_packets": DEVICE_PACKETS} if self.shaped else {}
+        device = {"device_packets": shared.DEVICE_PACKETS} if self.shaped else {}
         return {
             "name": self.name,
             "duration": params["duration"],

@@ -130,6 +130,7 @@ def links(params: Mapping[str, Any], *, shaped: bool = True, in_linux: bool = Fa
             burst = {"burst": MININET_BURST} if is_mininet else {}
             held = {"kind": "htb", "rate": rate, **burst, "queue": held}
             rate = DEVICE
+            own |= {"device_packets": shared.DEVICE_PACKETS}
         return {"kind": "link", "name": name, "rate": rate, "delay": delay, "header": HEADER, "queue": held, **own}
 
     delay = params["delay"] if is_mininet else _twice(params["delay"])
