@@ -22,7 +22,7 @@ fn channel(params: Params, seed: u64) -> Channel {
 fn channel_in(band: Band, params: Params, seed: u64) -> Channel {
     let mut params = ChannelParams::Scenario(Box::new(params));
     let loaded = params.load(&Disk).unwrap();
-    Channel::new(&loaded, band, Streams::new(seed).stream("channel"))
+    Channel::new(&loaded, band, &[], Streams::new(seed).stream("channel"))
 }
 
 /// A user in a car, with all effects that vary.

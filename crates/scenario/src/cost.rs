@@ -32,6 +32,8 @@ const EVENT: f64 = 200.0;
 const EVENTS: f64 = 6.0;
 /// Cost of a UE of a cell per slot, in packets.
 const SLOT: f64 = 0.1;
+/// Cost of another base station per UE and slot, in packets.
+const INTERFERER: f64 = 1.0;
 
 /// The most that a run may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -180,7 +182,8 @@ fn series_of_probe(place: usize, replies: f64) -> Part {
 fn variations(plan: &Plan, document: &Scenario, total: &mut f64, limits: &Limits) -> Check {
     if let Some(cell) = &plan.cell {
         let slots = seconds(plan.duration) / seconds(cell.params.slot().unwrap_or(1));
-        *total += slots * cell.params.ues.len() as f64 * SLOT;
+        let (ues, others) = (cell.params.ues.len(), cell.params.interferers.len());
+        *total += slots * ues as f64 * (SLOT + others as f64 * INTERFERER);
         too_many(*total, || "cell.radio.ues".to_owned(), plan, limits)?;
     }
     for (index, item) in plan.boxes.iter().enumerate() {

@@ -69,7 +69,7 @@ impl Scenario {
 }
 
 /// Keys whose values may be lists.
-const LISTS: [&str; 23] = [
+const LISTS: [&str; 24] = [
     "flows",
     "timeline",
     "boxes",
@@ -90,6 +90,7 @@ const LISTS: [&str; 23] = [
     "bearers",
     "qfi",
     "ues",
+    "interferers",
     "position_m",
     "from_m",
     "to_m",

@@ -128,6 +128,28 @@ fn a_cell_is_refused_by_its_place() {
         "cell.radio.numerology: must be at most 4, not 5"
     );
     assert_eq!(
+        radio(json!({ "mcs": 29 })),
+        "cell.radio.mcs: must be at most 28, not 29"
+    );
+    assert_eq!(
+        radio(json!({ "mcs": 28, "mcs_table": 2 })),
+        "cell.radio.mcs: must be between 0 and 27 with mcs_table = 2, not 28"
+    );
+    assert_eq!(
+        radio(json!({ "interferers": [{ "position_m": [0, 500], "lod": 1 }] })),
+        "cell.radio.interferers[0].lod: unknown key; did you mean `load`?"
+    );
+    assert_eq!(
+        radio(json!({ "interferers": [{}] })),
+        "cell.radio.interferers[0].position_m: is required"
+    );
+    assert_eq!(
+        radio(
+            json!({ "ues": [{ "kind": "fixed", "snr_db": 9 }], "interferers": [{ "position_m": [0, 500] }] })
+        ),
+        "cell.radio.interferers: need UEs whose channel is computed, but the SNR of ues[0] is given; use kind = \"scenario\" there"
+    );
+    assert_eq!(
         radio(json!({ "pattern": "DX" })),
         "cell.radio.pattern: slots are D, U, F or S, not `X`"
     );

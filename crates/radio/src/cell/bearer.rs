@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use bloatlab_units::Nanos;
 
 use super::prioritisation::{LogicalChannel, Served};
-use super::transmission::{Content, Part};
+use super::transmission::{Content, Part, Transmission};
+use crate::SYMBOLS;
 use crate::pdcp::{PdcpParams, PdcpReceiver, PdcpTransmitter};
 use crate::rlc::{
     Framing, Opportunity, Pdu, Receiver, RlcParams, Sdu, Status, Transmitter, Upper, pdu_bytes,
@@ -305,5 +306,31 @@ impl<T> Upper<Numbered<T>> for Own<'_, T> {
 
     fn bytes(&self) -> u64 {
         self.above.bytes(self.number)
+    }
+}
+
+/// A block is sent. Its share of the slot is divided among its bearers in proportion to their parts. An empty block counts for the first bearer.
+pub(super) fn sent<T: Copy>(
+    block: &Transmission<Numbered<T>>,
+    first: usize,
+    now: Nanos,
+    above: &mut dyn Above<T>,
+) {
+    let bytes = block.size.bytes;
+    let share = f64::from(block.symbols) / f64::from(SYMBOLS);
+    match &block.content.parts[..] {
+        [] => above.sent(first, now, bytes, share),
+        [only] => above.sent(only.bearer, now, bytes, share),
+        parts => {
+            let used: u32 = parts.iter().map(|part| part.bytes).sum();
+            let (mut before, mut counted) = (0, 0);
+            for part in parts {
+                before += part.bytes;
+                let until = (u64::from(bytes) * u64::from(before) / u64::from(used)) as u32;
+                let part_share = share * f64::from(part.bytes) / f64::from(used);
+                above.sent(part.bearer, now, until - counted, part_share);
+                counted = until;
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ mod uplink;
 use bloatlab_units::{Interrupt, Nanos, Rng, Streams};
 
 use self::allocate::{Candidate, Policy};
-use self::bearer::{Bearer, Numbered, serve};
+use self::bearer::{Bearer, Numbered, sent, serve};
 use self::grid::Grid;
 use self::link_adaptation::Adaptation;
 use self::params::{CellParams, HarqParams};
@@ -28,7 +28,7 @@ use self::timing::{DECODING, DOWN_AHEAD, UP_AHEAD};
 use self::transmission::{Air, Content, Transmission};
 use self::uplink::Requests;
 use crate::channel::{Channel, Loaded};
-use crate::{Amc, McsTable, SYMBOLS, mcs_of_cqi};
+use crate::{Amc, McsTable, mcs_of_cqi};
 
 pub use self::bearer::{Above, BearerParams};
 
@@ -43,9 +43,9 @@ const UP: usize = 1;
 /// A UE: its channel, and what the base station knows about it.
 struct Ue {
     channel: Channel,
-    /// Downlink SNR in this slot, dB.
-    snr: f64,
-    /// Difference of the uplink's SNR, dB.
+    /// SINR in this slot, by direction, dB.
+    sinr: [f64; 2],
+    /// Difference of the uplink's SNR from the downlink's, dB.
     uplink_offset: f64,
     adaptation: [Adaptation; 2],
     requests: Requests,
@@ -99,19 +99,22 @@ impl<T: Copy> Cell<T> {
         channels: &[Loaded],
         streams: &Streams,
     ) -> Result<Self, String> {
-        let (numerology, band) = (params.numerology()?, params.band()?);
+        let (numerology, band, mcs) = (params.numerology()?, params.band()?, params.mcs());
         let ues: Vec<Ue> = (1..)
             .zip(channels)
             .map(|(number, channel): (u32, _)| Ue {
-                channel: Channel::new(channel, band, streams.stream(&format!("radio/ue_{number}"))),
-                snr: 0.0,
+                channel: {
+                    let rng = streams.stream(&format!("radio/ue_{number}"));
+                    Channel::new(channel, band, &params.interferers, rng)
+                },
+                sinr: [0.0; 2],
                 // A given SNR applies to both directions.
                 uplink_offset: if channel.is_computed() {
                     params.uplink_offset()
                 } else {
                     0.0
                 },
-                adaptation: [DOWN, UP].map(|_| Adaptation::new(params.cqi_delay)),
+                adaptation: [DOWN, UP].map(|_| Adaptation::new(params.cqi_delay, mcs)),
                 requests: Requests::default(),
                 average: [0.0; 2],
                 processes: [0; 2],
@@ -199,7 +202,9 @@ impl<T: Copy> Cell<T> {
             if self.interrupt.is_set() {
                 return;
             }
-            ue.snr = ue.channel.snr_db(now);
+            // Other base stations disturb only the downlink.
+            let snr = ue.channel.snr_db(now);
+            ue.sinr = [ue.channel.sinr_db(now), snr + ue.uplink_offset];
         }
         self.transmit_uplink(slot, now, above);
         for direction in [DOWN, UP] {
@@ -286,14 +291,15 @@ impl<T: Copy> Cell<T> {
         let mut blocks = self.air[direction].take(slot);
         for mut block in blocks.drain(..) {
             let ue = &mut self.ues[block.ue];
-            let offset = [0.0, ue.uplink_offset][direction];
-            let snr = ue.snr + offset;
-            let cqi = self
-                .amc
-                .cqi(self.table, snr, self.grid.whole(), REFERENCE_SYMBOLS);
-            ue.adaptation[direction].measured(slot, mcs_of_cqi(self.table, cqi));
+            let (table, sinr) = (self.table, ue.sinr[direction]);
+            let adaptation = &mut ue.adaptation[direction];
+            if !adaptation.is_fixed() {
+                let whole = self.grid.whole();
+                let cqi = self.amc.cqi(table, sinr, whole, REFERENCE_SYMBOLS);
+                adaptation.measured(slot, mcs_of_cqi(table, cqi));
+            }
             block.attempts += 1;
-            block.received.add(self.table.scheme(block.mcs), snr);
+            block.received.add(table.scheme(block.mcs), sinr);
             let first = 2 * block.ue * self.channels + direction;
             sent(&block, first, now, above);
             let error = block.received.error(self.table, block.mcs, block.size);
@@ -371,31 +377,5 @@ impl<T: Copy> Cell<T> {
         }
         let timers = self.bearers.iter().filter_map(Bearer::next_timer);
         self.next_slot = timers.min().map(|at| self.clock.next(at).max(slot + 1));
-    }
-}
-
-/// A block is sent. Its share of the slot is divided among its bearers in proportion to their parts. An empty block counts for the first bearer.
-fn sent<T: Copy>(
-    block: &Transmission<Numbered<T>>,
-    first: usize,
-    now: Nanos,
-    above: &mut dyn Above<T>,
-) {
-    let bytes = block.size.bytes;
-    let share = f64::from(block.symbols) / f64::from(SYMBOLS);
-    match &block.content.parts[..] {
-        [] => above.sent(first, now, bytes, share),
-        [only] => above.sent(only.bearer, now, bytes, share),
-        parts => {
-            let used: u32 = parts.iter().map(|part| part.bytes).sum();
-            let (mut before, mut counted) = (0, 0);
-            for part in parts {
-                before += part.bytes;
-                let until = (u64::from(bytes) * u64::from(before) / u64::from(used)) as u32;
-                let part_share = share * f64::from(part.bytes) / f64::from(used);
-                above.sent(part.bearer, now, until - counted, part_share);
-                counted = until;
-            }
-        }
     }
 }

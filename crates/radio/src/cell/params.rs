@@ -11,13 +11,15 @@ use super::grid::Grid;
 use super::pattern::{Duplex, Pattern};
 use super::timing::{DECODING, DOWN_AHEAD, UP_AHEAD};
 use super::uplink::ASKING;
-use crate::channel::{Band, ChannelParams, Loaded};
+use crate::channel::{Band, ChannelParams, Interferer, Loaded};
 use crate::pdcp::PdcpParams;
 use crate::rlc::RlcParams;
 use crate::{Amc, McsTable, Numerology, Rule, SYMBOLS};
 
 /// Largest number of UEs in a cell.
 const MOST_UES: usize = 256;
+/// Largest number of other base stations.
+const MOST_INTERFERERS: usize = 64;
 
 /// Hybrid ARQ with incremental redundancy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -73,6 +75,11 @@ pub struct CellParams {
     pub mcs_table: McsTable,
     /// How the scheme is chosen from the SNR.
     pub amc: Amc,
+    /// A fixed scheme for both directions: its index in `mcs_table`, at most 28 in tables 1 and 3 and 27 in table 2. If absent, `amc` chooses the
+    /// scheme. Whether a block fails still depends on the SNR.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 28))]
+    pub mcs: Option<u8>,
     /// Number of layers of spatial multiplexing.
     #[schemars(range(min = 1, max = 4))]
     pub layers: u32,
@@ -100,6 +107,10 @@ pub struct CellParams {
     /// The UEs, each given by its channel: a fixed SNR, one computed from the UE's movement, or a recorded one.
     #[schemars(length(min = 1, max = 256))]
     pub ues: Vec<ChannelParams>,
+    /// Other base stations on the same carrier, at most 64, which disturb the downlink. They need UEs whose channel is computed (`kind = "scenario"`).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub interferers: Vec<Interferer>,
 }
 
 impl Default for CellParams {
@@ -115,6 +126,7 @@ impl Default for CellParams {
             scheduler: Policy::RoundRobin,
             mcs_table: McsTable::One,
             amc: Amc::Shannon,
+            mcs: None,
             layers: 1,
             cqi_delay: 4,
             sounding: true,
@@ -125,6 +137,7 @@ impl Default for CellParams {
             gnb_power: 43.0,
             ue_power: 23.0,
             ues: vec![ChannelParams::default()],
+            interferers: Vec::new(),
         }
     }
 }
@@ -163,6 +176,7 @@ impl CellParams {
         )?;
         self.resource_blocks()?;
         self.slots()?;
+        self.check_mcs()?;
         within("layers", self.layers, 1, 4)?;
         within("cqi_delay", self.cqi_delay, 1, 100)?;
         within("sounding_offset", self.sounding_offset, 0, 319)?;
@@ -179,7 +193,40 @@ impl CellParams {
                 .and_then(|()| ue.check_carrier(self.ghz()))
                 .map_err(|why| format!("ues[{place}].{why}"))?;
         }
-        Ok(())
+        self.check_interferers()
+    }
+
+    fn check_mcs(&self) -> Result<(), String> {
+        let highest = self.mcs_table.highest();
+        match self.mcs() {
+            Some(mcs) if mcs > highest => Err(format!(
+                "mcs: must be between 0 and {highest} with mcs_table = {}, not {mcs}",
+                self.mcs_table as u8 + 1
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_interferers(&self) -> Result<(), String> {
+        let count = self.interferers.len();
+        within("number of interferers", count, 0, MOST_INTERFERERS)?;
+        for (place, interferer) in self.interferers.iter().enumerate() {
+            interferer
+                .validate()
+                .map_err(|why| format!("interferers[{place}].{why}"))?;
+        }
+        let is_given = |ue: &ChannelParams| !matches!(ue, ChannelParams::Scenario(_));
+        match self.ues.iter().position(is_given) {
+            Some(place) if count > 0 => Err(format!(
+                "interferers: need UEs whose channel is computed, but the SNR of ues[{place}] is given; use kind = \"scenario\" there"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The fixed scheme, if there is one.
+    pub(crate) fn mcs(&self) -> Option<usize> {
+        self.mcs.map(usize::from)
     }
 
     /// The bearer of a UE whose bearers are not configured.
@@ -253,9 +300,11 @@ impl CellParams {
         ))
     }
 
-    /// The highest rate, in bit/s, of a UE with the best channel and alone in the cell: downlink, then uplink.
+    /// The highest rate, in bit/s, of a UE with the best channel and alone in the cell: downlink, then uplink. With a fixed scheme, the rate of that
+    /// scheme.
     pub fn peak_rates(&self) -> Result<[u64; 2], String> {
-        let (grid, slots, mcs) = (self.grid()?, self.slots()?, self.mcs_table.highest());
+        let (grid, slots) = (self.grid()?, self.slots()?);
+        let mcs = self.mcs().unwrap_or(self.mcs_table.highest());
         let slots_per_second = 1000.0 * self.numerology()?.slots_per_subframe() as f64;
         let bytes = |symbols: u32| grid.whole().get(mcs, symbols).bytes;
         Ok([

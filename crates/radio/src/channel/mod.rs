@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub mod blockage;
 mod correlated;
 mod fading;
+pub mod interference;
 pub mod mobility;
 mod path_loss;
 pub mod scenario;
@@ -15,6 +16,7 @@ pub mod trace;
 
 pub use blockage::Blockage;
 pub use fading::Fading;
+pub use interference::Interferer;
 pub use path_loss::{Geometry, Scenario};
 
 use mobility::within;
@@ -148,13 +150,17 @@ enum Kind {
 }
 
 impl Channel {
-    /// Creates a channel from its parameters, the band of its cell, and a random stream.
-    pub fn new(params: &Loaded, band: Band, rng: Rng) -> Self {
+    /// Creates a channel from its parameters, the band of its cell, the other base stations on it, and a random stream. Other base stations have no
+    /// effect on a given SNR.
+    pub fn new(params: &Loaded, band: Band, interferers: &[Interferer], rng: Rng) -> Self {
         Self(match &params.0 {
             Source::Fixed(snr) => Kind::Fixed(*snr),
-            Source::Scenario(params) => {
-                Kind::Scenario(Box::new(scenario::Trajectory::new(params, band, rng)))
-            }
+            Source::Scenario(params) => Kind::Scenario(Box::new(scenario::Trajectory::new(
+                params,
+                band,
+                interferers,
+                rng,
+            ))),
             Source::Trace(trace) => Kind::Trace(trace::Player::new(trace.clone())),
         })
     }
@@ -172,6 +178,15 @@ impl Channel {
             Kind::Fixed(snr) => *snr,
             Kind::Scenario(trajectory) => trajectory.snr_db(now),
             Kind::Trace(player) => player.value(now),
+        }
+    }
+
+    /// The signal-to-interference-and-noise ratio of the downlink, dB. Without other base stations, it is the signal-to-noise ratio. `now` is as in
+    /// [`snr_db`](Self::snr_db).
+    pub fn sinr_db(&mut self, now: Nanos) -> f64 {
+        match &mut self.0 {
+            Kind::Scenario(trajectory) => trajectory.sinr_db(now),
+            Kind::Fixed(_) | Kind::Trace(_) => self.snr_db(now),
         }
     }
 }
@@ -196,7 +211,7 @@ mod tests {
 
     fn channel(text: &str) -> Channel {
         let loaded = read(text).load(&Disk).unwrap();
-        Channel::new(&loaded, BAND, Streams::new(1).stream("channel"))
+        Channel::new(&loaded, BAND, &[], Streams::new(1).stream("channel"))
     }
 
     #[test]

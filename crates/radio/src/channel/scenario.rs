@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::blockage::{Blockage, Blockers, View};
 use super::correlated::Correlated;
 use super::fading::{Fading, Paths};
+use super::interference::{Interference, Interferer};
 use super::mobility::{Mobility, Walker, within};
 use super::{Band, Geometry, Scenario};
 use crate::bler::decibel;
@@ -137,6 +138,7 @@ pub(crate) struct Trajectory {
     shadow: Correlated,
     blockers: Blockers,
     paths: Option<Paths>,
+    interference: Interference,
     /// A separate random stream for each quantity, so that none shifts another's.
     walk: Rng,
     shadowing: Rng,
@@ -145,12 +147,19 @@ pub(crate) struct Trajectory {
     step: u64,
     /// The SNR of this interval; `None` before the first.
     snr_db: Option<f64>,
+    /// How far interference raises the noise in this interval, dB.
+    rise_db: f64,
     /// Once this is set, no further intervals are computed.
     interrupt: Interrupt,
 }
 
 impl Trajectory {
-    pub(crate) fn new(params: &Params, band: Band, mut rng: Rng) -> Self {
+    pub(crate) fn new(
+        params: &Params,
+        band: Band,
+        interferers: &[Interferer],
+        mut rng: Rng,
+    ) -> Self {
         let streams = Streams::new(rng.bits());
         let mut shadowing = streams.stream("shadowing");
         let mut seeing = streams.stream("sight");
@@ -167,11 +176,13 @@ impl Trajectory {
             shadow: Correlated::new(&mut shadowing),
             blockers: Blockers::new(&params.blockage, ghz, streams.stream("blockage")),
             paths: paths.map(|fading| Paths::new(fading, ghz, &mut scattering)),
+            interference: Interference::new(interferers, params, band, &streams),
             walk: streams.stream("mobility"),
             shadowing,
             seeing,
             step: 0,
             snr_db: None,
+            rise_db: 0.0,
             interrupt: Interrupt::default(),
             params: params.clone(),
         };
@@ -205,6 +216,10 @@ impl Trajectory {
         snr
     }
 
+    pub(crate) fn sinr_db(&mut self, now: Nanos) -> f64 {
+        self.snr_db(now) - self.rise_db
+    }
+
     /// Advances by one interval.
     fn advance(&mut self) {
         let interval = self.params.interval.0;
@@ -221,6 +236,8 @@ impl Trajectory {
             self.line_of_sight = self.sees();
             let length = scenario.shadowing_distance(self.line_of_sight);
             self.shadow.advance(way / length, &mut self.shadowing);
+            let (params, position) = (&self.params, self.position);
+            self.interference.advance(params, position, way, self.ghz);
         }
     }
 
@@ -261,6 +278,9 @@ impl Trajectory {
         if let Some(paths) = &self.paths {
             snr += paths.gain_db(now);
         }
+        self.rise_db = self
+            .interference
+            .rise_db(&self.params, self.position, self.ghz);
         snr
     }
 }
