@@ -188,7 +188,7 @@ fn the_examples_of_the_documentation_are_valid() {
             .iter()
             .map(|p| (p.boxes.len(), p.flows.len()))
             .collect::<Vec<_>>(),
-        [(8, 3)]
+        [(8, 3), (6, 1)]
     );
     let compiled: Vec<Plan> = examples.into_iter().map(plan).collect();
     let shapes: Vec<(usize, usize)> = compiled

@@ -129,7 +129,7 @@ fn a_cell_is_refused_by_its_place() {
     );
     assert_eq!(
         radio(json!({ "mcs": 29 })),
-        "cell.radio.mcs: must be at most 28, not 29"
+        "cell.radio.mcs: must be between 0 and 28 with mcs_table = 1, not 29"
     );
     assert_eq!(
         radio(json!({ "mcs": 28, "mcs_table": 2 })),
@@ -137,7 +137,7 @@ fn a_cell_is_refused_by_its_place() {
     );
     assert_eq!(
         radio(json!({ "interferers": [{ "position_m": [0, 500], "lod": 1 }] })),
-        "cell.radio.interferers[0].lod: unknown key; did you mean `load`?"
+        "cell.radio.interferers[0].lod: unknown key; did you mean `load`? (allowed: position_m, height_m, power, load, gain_db)"
     );
     assert_eq!(
         radio(json!({ "interferers": [{}] })),

@@ -55,6 +55,7 @@ def radio(
     scheduler: str | None = None,
     mcs_table: int | None = None,
     amc: str | None = None,
+    mcs: int | None = None,
     cqi_delay: int | None = None,
     layers: int | None = None,
     rule: str | None = None,
@@ -65,6 +66,7 @@ def radio(
     harq: Table | None = None,
     rlc: Table | None = None,
     pdcp: Table | None = None,
+    interferers: Sequence[Table] | None = None,
 ) -> Document:
     """The radio of a cell: one base station, its carrier and its UEs.
 
@@ -79,6 +81,7 @@ def radio(
         scheduler: `"round_robin"`, `"proportional_fair"` or `"max_rate"`.
         mcs_table: Table of TS 38.214: 1, 2 or 3.
         amc: How the modulation and coding scheme follows the SNR: `"shannon"` or `"error_model"`.
+        mcs: Index of a fixed scheme in `mcs_table`, instead of `amc`.
         cqi_delay: Slots from a measurement of the channel to its use.
         layers: Layers of spatial multiplexing, 1 to 4.
         rule: How blocks are counted: `"3gpp"` or `"lena"`.
@@ -89,12 +92,15 @@ def radio(
         harq: A table with `processes`, `retransmissions` and `slots`.
         rlc: Radio link control of every bearer: a table.
         pdcp: Packet data convergence of every bearer: a table.
+        interferers: Other base stations on the same carrier, which disturb the downlink: tables with `position_m`, and if
+            they differ from their defaults `power` (dBm), `load` (0 to 1), `gain_db` and `height_m`.
     """
     return given(
         ues=None if ues is None else [dict(one) for one in ues], numerology=numerology, bandwidth=bandwidth,
         frequency=frequency, duplex=duplex, pattern=pattern, access=access, scheduler=scheduler, mcs_table=mcs_table,
-        amc=amc, cqi_delay=cqi_delay, layers=layers, rule=rule, sounding=sounding, sounding_offset=sounding_offset,
+        amc=amc, mcs=mcs, cqi_delay=cqi_delay, layers=layers, rule=rule, sounding=sounding, sounding_offset=sounding_offset,
         gnb_power=gnb_power, ue_power=ue_power, harq=harq, rlc=rlc, pdcp=pdcp,
+        interferers=None if interferers is None else [dict(one) for one in interferers],
     )  # fmt: skip
 
 

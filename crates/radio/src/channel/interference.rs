@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::correlated::Correlated;
 use super::mobility::within;
-use super::scenario::{Condition, Params};
-use super::{Band, Geometry};
+use super::path_loss::Condition;
+use super::{Band, Geometry, Scenario};
 use crate::bler::{decibel, ratio};
 
 /// Another base station on the same carrier. Its downlink disturbs the downlink of this cell's UEs.
@@ -65,6 +65,21 @@ impl Interferer {
     }
 }
 
+/// What the interference at a user depends on, besides its position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver {
+    pub(crate) scenario: Scenario,
+    pub(crate) condition: Condition,
+    /// Whether there is shadowing.
+    pub(crate) shadowing: bool,
+    /// Height of its antenna, m.
+    pub(crate) height: f64,
+    /// Height of base stations that have none of their own, m.
+    pub(crate) gnb_height: f64,
+    /// Its thermal noise, dBm.
+    pub(crate) noise_dbm: f64,
+}
+
 /// What one user receives from one other base station.
 #[derive(Clone, Debug)]
 struct Source {
@@ -81,64 +96,72 @@ struct Source {
 }
 
 /// What one user receives from all other base stations.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Interference(Vec<Source>);
+#[derive(Clone, Debug)]
+pub(crate) struct Interference {
+    receiver: Receiver,
+    /// Carrier frequency, GHz.
+    ghz: f64,
+    sources: Vec<Source>,
+}
 
 impl Interference {
     /// Creates it for a user at its initial position. Each base station has random streams of its own.
     pub(crate) fn new(
         interferers: &[Interferer],
-        user: &Params,
+        receiver: Receiver,
+        position: [f64; 2],
         band: Band,
         streams: &Streams,
     ) -> Self {
-        let noise = band.noise_dbm(user.noise_figure_db);
+        let ghz = band.ghz;
         let sources = (1..).zip(interferers).map(|(number, other): (u32, _)| {
             let stream = |what: &str| streams.stream(&format!("interferer_{number}/{what}"));
             let (mut seeing, mut shadowing) = (stream("sight"), stream("shadowing"));
-            Source {
+            let power = other.power.unwrap_or(band.power_dbm);
+            let mut source = Source {
                 position: other.position_m,
-                height: other.height_m.unwrap_or(user.gnb_height_m),
-                budget: other.power.unwrap_or(band.power_dbm) + other.gain_db - noise,
+                height: other.height_m.unwrap_or(receiver.gnb_height),
+                budget: power + other.gain_db - receiver.noise_dbm,
                 load: other.load,
                 line_of_sight: true,
                 sight: Correlated::new(&mut seeing),
                 shadow: Correlated::new(&mut shadowing),
                 seeing,
                 shadowing,
-            }
+            };
+            source.look(&receiver, position, ghz);
+            source
         });
-        let mut interference = Self(sources.collect());
-        for source in &mut interference.0 {
-            source.look(user, user.position_m, band.ghz);
+        Self {
+            receiver,
+            ghz,
+            sources: sources.collect(),
         }
-        interference
     }
 
     /// The user has moved by `way` m to `position`.
-    pub(crate) fn advance(&mut self, user: &Params, position: [f64; 2], way: f64, ghz: f64) {
-        let scenario = user.scenario;
-        for source in &mut self.0 {
-            source
-                .sight
-                .advance(way / scenario.sight_distance(), &mut source.seeing);
-            source.look(user, position, ghz);
-            let length = scenario.shadowing_distance(source.line_of_sight);
-            source.shadow.advance(way / length, &mut source.shadowing);
+    pub(crate) fn advance(&mut self, position: [f64; 2], way: f64) {
+        let scenario = self.receiver.scenario;
+        for source in &mut self.sources {
+            let lengths = way / scenario.sight_distance();
+            source.sight.advance(lengths, &mut source.seeing);
+            source.look(&self.receiver, position, self.ghz);
+            let lengths = way / scenario.shadowing_distance(source.line_of_sight);
+            source.shadow.advance(lengths, &mut source.shadowing);
         }
     }
 
     /// The factor in dB, at least 0, by which noise and interference together exceed the noise.
-    pub(crate) fn rise_db(&self, user: &Params, position: [f64; 2], ghz: f64) -> f64 {
-        if self.0.is_empty() {
+    pub(crate) fn rise_db(&self, position: [f64; 2]) -> f64 {
+        if self.sources.is_empty() {
             return 0.0;
         }
-        let powers = self.0.iter().map(|source| {
-            let at = source.geometry(user, position, ghz);
-            let mut above_noise =
-                source.budget - user.scenario.path_loss(&at, source.line_of_sight);
-            if user.shadowing {
-                let deviation = user.scenario.shadowing_deviation(&at, source.line_of_sight);
+        let (receiver, scenario) = (&self.receiver, self.receiver.scenario);
+        let powers = self.sources.iter().map(|source| {
+            let at = source.geometry(receiver, position, self.ghz);
+            let mut above_noise = source.budget - scenario.path_loss(&at, source.line_of_sight);
+            if receiver.shadowing {
+                let deviation = scenario.shadowing_deviation(&at, source.line_of_sight);
                 above_noise -= deviation * source.shadow.value();
             }
             source.load * ratio(above_noise)
@@ -148,24 +171,24 @@ impl Interference {
 }
 
 impl Source {
-    fn geometry(&self, user: &Params, position: [f64; 2], ghz: f64) -> Geometry {
+    fn geometry(&self, receiver: &Receiver, position: [f64; 2], ghz: f64) -> Geometry {
         let [x, y] = [0, 1].map(|axis| self.position[axis] - position[axis]);
         Geometry {
             distance: libm::hypot(x, y),
             gnb_height: self.height,
-            ue_height: user.ue_height_m,
+            ue_height: receiver.height,
             ghz,
         }
     }
 
     /// Determines whether the user sees the base station.
-    fn look(&mut self, user: &Params, position: [f64; 2], ghz: f64) {
-        self.line_of_sight = match user.condition {
+    fn look(&mut self, receiver: &Receiver, position: [f64; 2], ghz: f64) {
+        self.line_of_sight = match receiver.condition {
             Condition::Los => true,
             Condition::Nlos => false,
             Condition::Probabilistic => {
-                let at = self.geometry(user, position, ghz);
-                self.sight.uniform() < user.scenario.sight_probability(&at)
+                let at = self.geometry(receiver, position, ghz);
+                self.sight.uniform() < receiver.scenario.sight_probability(&at)
             }
         };
     }

@@ -21,6 +21,19 @@ pub enum Scenario {
     Inh,
 }
 
+/// Whether there is a line of sight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// Always.
+    #[default]
+    Los,
+    /// Never.
+    Nlos,
+    /// With the scenario's probability for the distance. It changes only over some distance.
+    Probabilistic,
+}
+
 /// The relative position of base station and user, and the carrier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Geometry {

@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::blockage::{Blockage, Blockers, View};
 use super::correlated::Correlated;
 use super::fading::{Fading, Paths};
-use super::interference::{Interference, Interferer};
+use super::interference::{Interference, Interferer, Receiver};
 use super::mobility::{Mobility, Walker, within};
 use super::{Band, Geometry, Scenario};
 use crate::bler::decibel;
+
+pub use super::path_loss::Condition;
 
 /// A channel computed from the user's position: transmit power, antennas, path loss and noise (TR 38.901).
 ///
@@ -52,19 +54,6 @@ pub struct Params {
     /// How often a channel that changes is computed.
     #[schemars(extend("x-minimum" = "100us", "x-maximum" = "1s"))]
     pub interval: Duration,
-}
-
-/// Whether there is a line of sight.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Condition {
-    /// Always.
-    #[default]
-    Los,
-    /// Never.
-    Nlos,
-    /// With the scenario's probability for the distance. It changes only over some distance.
-    Probabilistic,
 }
 
 impl Default for Params {
@@ -115,6 +104,18 @@ impl Params {
             ));
         }
         Ok(())
+    }
+
+    /// The user as a receiver of other base stations.
+    fn receiver(&self, band: Band) -> Receiver {
+        Receiver {
+            scenario: self.scenario,
+            condition: self.condition,
+            shadowing: self.shadowing,
+            height: self.ue_height_m,
+            gnb_height: self.gnb_height_m,
+            noise_dbm: band.noise_dbm(self.noise_figure_db),
+        }
     }
 
     /// Signal above the noise without any loss on the path, dB.
@@ -176,7 +177,13 @@ impl Trajectory {
             shadow: Correlated::new(&mut shadowing),
             blockers: Blockers::new(&params.blockage, ghz, streams.stream("blockage")),
             paths: paths.map(|fading| Paths::new(fading, ghz, &mut scattering)),
-            interference: Interference::new(interferers, params, band, &streams),
+            interference: Interference::new(
+                interferers,
+                params.receiver(band),
+                params.position_m,
+                band,
+                &streams,
+            ),
             walk: streams.stream("mobility"),
             shadowing,
             seeing,
@@ -236,8 +243,7 @@ impl Trajectory {
             self.line_of_sight = self.sees();
             let length = scenario.shadowing_distance(self.line_of_sight);
             self.shadow.advance(way / length, &mut self.shadowing);
-            let (params, position) = (&self.params, self.position);
-            self.interference.advance(params, position, way, self.ghz);
+            self.interference.advance(self.position, way);
         }
     }
 
@@ -278,9 +284,7 @@ impl Trajectory {
         if let Some(paths) = &self.paths {
             snr += paths.gain_db(now);
         }
-        self.rise_db = self
-            .interference
-            .rise_db(&self.params, self.position, self.ghz);
+        self.rise_db = self.interference.rise_db(self.position);
         snr
     }
 }
