@@ -182,12 +182,139 @@ def test_loads_and_queues_are_swept_and_over_tcp_queues_alone() -> None:
         ({"mice_rate": 0}, "mice_rate: `0` is not a number from 1"),
         ({"pattern": "DXU"}, "pattern: `DXU` is not a pattern of D, U, F and S"),
         ({"mice": "tcp"}, "mice: tcp needs a congestion control; set `cca`"),
+        ({"mcs": 29}, "mcs: `29` is not a whole number from 0 to 28"),
+        ({"mcs": "fast"}, "mcs: `fast` is not a whole number from 0 to 28"),
+        ({"ues": 0}, "ues: `0` is not a whole number from 1 to 256"),
+        ({"gnbs": 65}, "gnbs: `65` is not a whole number from 1 to 64"),
+        ({"gnb_distance": 0}, "gnb_distance: `0` is not a number from 1 to 10000"),
+        ({"interference_load": 2}, "interference_load: `2` is not a number from 0 to 1"),
+        ({"interference_gain": "loud"}, "interference_gain: `loud` is not a number from -60 to 60"),
         ({"lamda": 1}, "lamda.*did you mean `lambda`"),
     ],
 )
 def test_what_is_refused(given: dict[str, object], why: str) -> None:
     with pytest.raises(ParameterError, match=why):
         get("nr-rlc").resolve(given)
+
+
+# Options that all published runs have off.
+
+
+@real
+def test_options_that_are_off_leave_the_scenario_as_it_was() -> None:
+    found = scenario()
+    assert {"mcs", "interferers"}.isdisjoint(found["cell"]["radio"])
+    assert len(found["cell"]["radio"]["ues"]) == 1
+    assert [flow["name"] for flow in found["flows"]] == ["mice", "elephant"]
+    assert all("ue" not in flow for flow in found["flows"])
+    assert scenario(mcs="none") == found
+
+
+@real
+def test_every_ue_has_its_own_flows_at_the_same_place() -> None:
+    found = scenario(ues=3, position="0,30", workload="mixed")
+    ues = found["cell"]["radio"]["ues"]
+    assert len(ues) == 3
+    assert [ue["position_m"] for ue in ues] == [[0.0, 30.0]] * 3
+    names = ["mice", "elephant", "web", "ping", "voip"]
+    assert [(flow["name"], flow["ue"]) for flow in found["flows"]] == [
+        (f"{name}_{ue}", ue) for ue in (1, 2, 3) for name in names
+    ]
+
+
+@real
+def test_other_base_stations_stand_in_a_row_on_both_sides() -> None:
+    others = scenario(gnbs=4, gnb_distance=500, interference_load=0.5, interference_gain=3)["cell"]["radio"][
+        "interferers"
+    ]
+    assert [one["position_m"] for one in others] == [[0, 500], [0, -500], [0, 1000]]
+    assert {(one["load"], one["gain_db"]) for one in others} == {(0.5, 3)}
+
+
+@real
+def test_a_fixed_scheme_sets_the_rate_and_fails_beyond_its_snr() -> None:
+    def rate(**given: Any) -> float:
+        return float(bloatlab.run("nr-rlc", stop="3s", **given).flow_metrics["elephant"]["throughput"])
+
+    best = rate()
+    # 4204 and 12,212 bytes per slot of 12 symbols.
+    assert rate(mcs=13) == pytest.approx(best * 4204 / 12_212, rel=0.01)
+    # Without link adaptation, the first six blocks do not have MCS 0.
+    assert best < rate(mcs=28) < best * 1.002
+    # 9.2 dB at 6 km with 30 dBm: MCS 13 needs 8.59 dB, MCS 28 23.77 dB.
+    far = {"power": 30, "position": "0,6000"}
+    assert rate(mcs=13, **far) == pytest.approx(rate(amc="error_model", **far), rel=0.02)
+    assert bloatlab.run("nr-rlc", stop="3s", mcs=28, **far).flow_metrics["elephant"]["rx_packets"] == 0
+
+
+@real
+def test_ues_share_the_cell_equally_and_each_has_its_own_buffer() -> None:
+    run = bloatlab.run("nr-rlc", stop="3s", ues=4, **{"lambda": 20_000})
+    one = bloatlab.run("nr-rlc", stop="3s", **{"lambda": 20_000})
+    rates = [run.flow_metrics[f"elephant_{ue}"]["throughput"] for ue in (1, 2, 3, 4)]
+    assert max(rates) == pytest.approx(min(rates), rel=0.01)
+    assert sum(rates) == pytest.approx(one.flow_metrics["elephant"]["throughput"], rel=0.02)
+    assert {name for name in run.link_metrics if name.startswith("ue_")} >= {f"ue_{ue}" for ue in (1, 2, 3, 4)}
+
+
+@real
+def test_interference_lowers_the_rate_at_the_edge_but_not_beside_the_base_station() -> None:
+    def rate(**given: Any) -> float:
+        return float(bloatlab.run("nr-rlc", stop="3s", **given).flow_metrics["elephant"]["throughput"])
+
+    assert rate(gnbs=3) == rate()
+    rates = [rate(gnbs=gnbs, position="0,30") for gnbs in (1, 2, 3, 5)]
+    # The third base station is 90 m away, and takes half a dB.
+    assert rates[0] > rates[1] >= rates[2] > rates[3]
+    # As far from both: 24.08 dB, the gain of 32 x 8 elements, so MCS 26 with 11,161 of 12,212 bytes.
+    assert rates[1] / rates[0] == pytest.approx(11_161 / 12_212, rel=0.005)
+    assert rate(gnbs=2, position="0,30", interference_load=0) == rates[0]
+
+
+@real
+def test_one_line_and_code_2_for_bad_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for given, why in (("mcs=40", "mcs: `40`"), ("ues=none", "ues: `none`"), ("gnbs=-1", "gnbs: `-1`")):
+        assert cli.command(["run", "nr-rlc", "--set", given, "--out", str(tmp_path / "out")]) == 2
+        shown = capsys.readouterr()
+        assert why in shown.err
+        assert len(shown.err.strip().splitlines()) == 1
+
+
+@real
+def test_files_of_several_ues(tmp_path: Path) -> None:
+    source = ExperimentSource(get("nr-rlc"))
+    execute(plan(source, {"stop": "500ms", "ues": 2, "cca": "cubic"}, keep=Keep.PACKETS), tmp_path / "tcp")
+    execute(plan(source, {"stop": "500ms", "ues": 2}, keep=Keep.PACKETS), tmp_path / "udp")
+    names = sorted(path.name.rpartition("-")[2] for path in (tmp_path / "udp" / "files").iterdir())
+    assert names == ["flowmon.txt", "rlc.log", "ue_1.pcap", "ue_2.pcap"]
+
+    def text(end: str) -> str:
+        (path,) = (tmp_path / "udp" / "files").glob(f"*-{end}")
+        return path.read_text()
+
+    assert [line for line in text("flowmon.txt").splitlines() if line.startswith("Flow ")] == [
+        f"Flow {flow} (1.0.0.2:{49_152 + flow} -> 7.0.0.{ue + 1}:1234) proto UDP"
+        for flow, ue in ((1, 1), (2, 1), (3, 2), (4, 2))
+    ]
+    calls = Counter(line.split(", ")[1] for line in text("rlc.log").splitlines() if "DoTransmit" in line)
+    assert set(calls) == {"1", "2"}
+    assert calls["1"] == pytest.approx(calls["2"], abs=2)
+    for kind, ue in (("udp", 1), ("udp", 2), ("tcp", 2)):
+        (path,) = (tmp_path / kind / "files").glob(f"*-ue_{ue}.pcap")
+        data = path.read_bytes()
+        assert bytes((7, 0, 0, ue + 1)) in data
+        assert bytes((7, 0, 0, 4 - ue)) not in data
+
+
+def test_the_rlc_s_log_keeps_the_buffers_of_ues_apart() -> None:
+    lines = log_of(
+        event(1_000_000, "enqueue", 1), event(2_000_000, "enqueue", 1, "ue_2"), event(3_000_000, "enqueue", 2)
+    )
+    second = [
+        CALL.replace(f"{files.ENTITY:#x}, 1,", f"{files.ENTITY + files.ENTITY_BYTES:#x}, 2,"),
+        *entered(1, 1530)[1:],
+    ]
+    assert lines == [*entered(1, 1530), *second, *entered(2, 3060, 2)]
 
 
 # Claims.
@@ -381,7 +508,7 @@ def log_of(*events: dict[str, object], most: int = 999_999_999) -> list[str]:
     return [line.rstrip("\n") for line in files.rlc_log(pl.DataFrame(events), most)]
 
 
-CALL = f"LteRlcUm:DoTransmitPdcpPdu({files.ENTITY}, 1, 4, 1530)"
+CALL = f"LteRlcUm:DoTransmitPdcpPdu({files.ENTITY:#x}, 1, 4, 1530)"
 
 
 def entered(buffers: int, held: int, waited: int = 0) -> list[str]:

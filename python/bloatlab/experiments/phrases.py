@@ -42,6 +42,8 @@ _SAID = {
     "flows": "{} flows",
     "wld": "{} Reno flows",
     "ues": "{} users",
+    "gnbs": "{} base stations",
+    "mcs": "MCS {}",
     "friendly": "{} NewReno flows",
     "loss": "random loss of {}",
     "lambda": "{} packets/s",
@@ -58,6 +60,8 @@ _SAID = {
     "newcomer": "newcomer {}",
     "incumbent": "incumbent {}",
 }
+_ABSENT = {"mcs": "link adaptation"}
+"""How a value that is not set is said, where it is more than a default."""
 _BARE = {"experiment", "cca", "queue", "ccp", "scheme", "path", "channel", "scenario", "mode", "preset"}
 _SHARES = {"loss"}
 # Values whose own name says too little.
@@ -98,6 +102,9 @@ _NOUNS = {
     "flows": ("number of flows", "numbers of flows"),
     "wld": ("number of Reno flows", "numbers of Reno flows"),
     "friendly": ("NewReno flow count", "NewReno flow counts"),
+    "ues": ("number of users", "numbers of users"),
+    "gnbs": ("number of base stations", "numbers of base stations"),
+    "mcs": ("MCS", "MCSs"),
     "iw": ("initial window", "initial windows"),
     "ecn": ("ECN setting", "ECN settings"),
     "rlc": ("RLC mode", "RLC modes"),
@@ -289,6 +296,8 @@ def _bytes(count: float) -> str:
 
 def said(name: str, given: Any) -> str:
     """A parameter with its value in a sentence, such as `a buffer of 80 packets`."""
+    if given is None and name in _ABSENT:
+        return _ABSENT[name]
     given = _as_number(given)
     share = name in _SHARES and isinstance(given, int | float)
     text = f"{100 * given:g} %" if share else in_words(name, given) or value(given)

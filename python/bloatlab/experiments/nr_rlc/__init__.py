@@ -27,6 +27,9 @@ LOADS = (15_000, 16_000, 20_000, 25_000, 30_000, 35_000, 40_000)
 BY_TCP = ("cca", "workload")
 """Parameters that can make the elephant a TCP flow, which has no rate."""
 
+CELL_AXES = ("mcs", "ues", "gnbs")
+"""Parameters that change what the cell can carry, so that the answer names the goodput first."""
+
 
 def _missing(flow: str) -> answering.Read:
     """Share of a flow's packets that did not arrive before the run ended: dropped, or still in the buffer."""
@@ -98,10 +101,18 @@ class NrRlc(Experiment):
         lost = Quantity("share of the small flow's packets that never arrive", _missing(MICE), phrases.percent)
         carried = quantities.goodput(ELEPHANT, "goodput of the large flow")
         axes = [name for name in ("buffer", "queue", "lambda") if name in runs.varying]
+        rates = [
+            line
+            for name in CELL_AXES
+            if name in runs.varying
+            for line in answering.contrast(runs.by(name), carried, small)
+        ]
+        if rates and not axes:
+            return [*rates, *answering.only(runs, "queue")]
         if not axes:
             return [*answering.contrast(runs.by("queue"), small, lost, carried), *answering.only(runs, "queue")]
         found = [line for name in axes for line in answering.contrast(runs.by(name), small)]
-        return [*found, *answering.contrast(runs.by(axes[0]), lost), *answering.only(runs, "queue")]
+        return [*found, *answering.contrast(runs.by(axes[0]), lost), *rates, *answering.only(runs, "queue")]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The cell with its flows."""

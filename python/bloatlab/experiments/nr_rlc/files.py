@@ -6,6 +6,7 @@ import re
 import struct
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from ipaddress import ip_address
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,19 +23,21 @@ PDCP = 2
 """Bytes of its header, which the flow monitor, on the IP layer, does not see."""
 IP_UDP = 28
 """Bytes of IP's and UDP's headers."""
-BEARER = "ue_1"
-HOST, UE = "1.0.0.2", "7.0.0.2"
-"""Addresses of the remote host and of the UE."""
+BEARER = "ue_"
+"""Prefix of the names of the downlink bearers; their numbers begin at 1."""
+HOST, UES = "1.0.0.2", "7.0.0.0"
+"""Addresses of the remote host and of the UEs' network, in which UE n has the address n + 1."""
 PORT = 1234
 """Port of the receivers."""
 FIRST_PORT = 49_153
 """Port of the first sender; the next flow has the next one."""
-RNTI = 1
+FIRST_RNTI = 1
+"""RNTI of the first UE; the next UE has the next one."""
 LCID = 4
 """Logical channel of the flows: ns-3 gives data radio bearer n the channel n + 2, and they have a bearer besides the
 default one."""
-ENTITY = "0x55d0c8a1b2e0"
-"""Address of the RLC entity, which ns-3 prints in each call; ours is always the same."""
+ENTITY, ENTITY_BYTES = 0x55D0C8A1B2E0, 0x200
+"""Address of the first UE's RLC entity, which ns-3 prints in each call, and distance to the next; ours are always the same."""
 RULE = " ----------------------------xx----------------------------------------xx---------------------"
 """What the authors print after each run."""
 
@@ -67,15 +70,28 @@ def of_run(run: Result, stem: str) -> Mapping[str, FileMaker]:
                 rlc_log(run.packets.to_polars(), units.size(run.parameters["buffer"]), run.parameters["rlc"])
             )
 
-    def capture(path: Path) -> None:
-        run.write_pcap(path, BEARER)
-        path.write_bytes(with_addresses(path.read_bytes()))
+    def capture(ue: int) -> FileMaker:
+        def make(path: Path) -> None:
+            run.write_pcap(path, f"{BEARER}{ue}")
+            path.write_bytes(with_addresses(path.read_bytes(), ue))
+
+        return make
 
     makers: dict[str, FileMaker] = {f"{stem}-flowmon.txt": monitor}
     if run.recorded:
         makers[f"{stem}-rlc.log"] = log
-        makers[f"{stem}-ue.pcap"] = capture
+        ues = len(run.scenario["cell"]["radio"]["ues"])
+        makers |= {f"{stem}-ue{f'_{ue}' if ues > 1 else ''}.pcap": capture(ue) for ue in range(1, ues + 1)}
     return makers
+
+
+def address(ue: int) -> str:
+    """The address of a UE: 7.0.0.2 for the first.
+
+    Args:
+        ue: Its number, from 1.
+    """
+    return str(ip_address(UES) + ue + 1)
 
 
 def flow_monitor(run: Result) -> str:
@@ -96,7 +112,7 @@ def flow_monitor(run: Result) -> str:
         delays.append(metrics.get("mean_delay", 0.0))
         rates.append(metrics.get("throughput", 0.0))
         blocks.append(
-            f"Flow {number + 1} ({HOST}:{FIRST_PORT + number} -> {UE}:{PORT}) proto UDP\n"
+            f"Flow {number + 1} ({HOST}:{FIRST_PORT + number} -> {address(flow.get('ue') or 1)}:{PORT}) proto UDP\n"
             f"  Tx Packets: {sent}\n"
             f"  Tx Bytes:   {sent * size:.0f}\n"
             f"  TxOffered:  {offered:f} Mbps\n"
@@ -177,7 +193,7 @@ def rlc_log(packets: pl.DataFrame, most: int, mode: str = "um") -> Iterator[str]
     A packet that enters the buffer gives six lines: the call with the entity, RNTI, LCID and size, the head's waiting
     time, the entry, the number of buffers, their bytes, and the buffer status report with two bytes for the header of
     each buffer. A full buffer gives six others, and the authors' CoDel drops after the call. The authors' RLC prints all
-    of these lines but the head's waiting time, which is later ns-3's.
+    of these lines but the head's waiting time, which is later ns-3's. Each UE has a buffer and an entity of its own.
 
     Args:
         packets: Table `packets` of the run.
@@ -186,11 +202,14 @@ def rlc_log(packets: pl.DataFrame, most: int, mode: str = "um") -> Iterator[str]
     """
     import polars as pl
 
-    there = packets.filter(pl.col("box").cast(pl.String) == BEARER)
-    rows = there.select("time_ns", "event", "flow", "direction", "seq", "length", "size").rows()
-    buffer = _Buffer()
-    for (at, event, *key, bytes_), (then, next_event, *next_key, _) in pairwise([*rows, (None,) * 7]):
+    number = pl.col("box").cast(pl.String).str.extract(f"^{BEARER}([0-9]+)$").cast(pl.Int64)
+    there = packets.with_columns(ue=number).drop_nulls("ue")
+    rows = there.select("time_ns", "event", "ue", "flow", "direction", "seq", "length", "size").rows()
+    buffers: dict[int, _Buffer] = {}
+    for (at, event, *key, bytes_), (then, next_event, *next_key, _) in pairwise([*rows, (None,) * 8]):
         packet = tuple(key)
+        ue = key[0]
+        buffer = buffers.setdefault(ue, _Buffer())
         if event == "part":
             buffer.cut(bytes_)
         elif event in ("dequeue", "drop"):
@@ -198,7 +217,8 @@ def rlc_log(packets: pl.DataFrame, most: int, mode: str = "um") -> Iterator[str]
         elif event == "enqueue":
             size = bytes_ + PDCP
             waited = buffer.head_waits(at)
-            yield f"LteRlc{mode.title()}:DoTransmitPdcpPdu({ENTITY}, {RNTI}, {LCID}, {size})\n"
+            entity, rnti = ENTITY + (ue - 1) * ENTITY_BYTES, FIRST_RNTI + ue - 1
+            yield f"LteRlc{mode.title()}:DoTransmitPdcpPdu({entity:#x}, {rnti}, {LCID}, {size})\n"
             if (then, next_event, next_key) != (at, "drop", key):
                 buffer.enter(at, packet, size)
                 yield f"head of line delay in MS:{waited}\n"
@@ -217,26 +237,27 @@ def rlc_log(packets: pl.DataFrame, most: int, mode: str = "um") -> Iterator[str]
             yield f"Send ReportBufferStatus = {reported}, {buffer.head_waits(at)}\n"
 
 
-def with_addresses(capture: bytes) -> bytes:
+def with_addresses(capture: bytes, ue: int = 1) -> bytes:
     """A capture of bloatlab with the addresses and ports of the source. Checksums stay right.
 
     Args:
         capture: A pcap of IPv4 packets between 10.1.x.y, which sends data, and 10.2.x.y.
+        ue: Number of the UE at which it was made.
     """
     order = "<" if capture[0] in (0xD4, 0x4D) else ">"
     found = bytearray(capture)
+    ends = (ip_address(HOST).packed, ip_address(address(ue)).packed)
     at = 24
     while at < len(found):
         (kept,) = struct.unpack_from(f"{order}I", found, at + 8)
-        _rename(found, at + 16)
+        _rename(found, at + 16, ends)
         at += 16 + kept
     return bytes(found)
 
 
-def _rename(found: bytearray, at: int) -> None:
+def _rename(found: bytearray, at: int, ends: tuple[bytes, bytes]) -> None:
     is_down = found[at + 13] == 1
     flow = int.from_bytes(found[at + 14 : at + 16])
-    ends = tuple(bytes(int(part) for part in address.split(".")) for address in (HOST, UE))
     addresses = b"".join(ends if is_down else reversed(ends))
     before = bytes(found[at + 12 : at + 20])
     found[at + 12 : at + 20] = addresses

@@ -35,6 +35,9 @@ FARTHEST = 100_000
 """Largest coordinate of the UE, m."""
 MOST_ELEMENTS = 1024
 """Largest number of elements of an antenna."""
+HIGHEST_MCS = 28
+"""Highest index of MCS table 1 (TS 38.214 table 5.1.3.1-1)."""
+MOST_UES, MOST_GNBS = 256, 64
 
 
 def _queue(value: Any) -> Any:
@@ -57,6 +60,11 @@ def _position(value: Any) -> str:
     if not max(abs(x), abs(y)) <= FARTHEST:
         raise ParameterError(f"`{value}` is more than {FARTHEST} m from the base station")
     return f"{x:g},{y:g}"
+
+
+def _mcs(value: Any) -> int | None:
+    """Reads an index of MCS table 1, or `none`."""
+    return None if value is None or str(value).lower() == "none" else read.whole(0, HIGHEST_MCS)(value)
 
 
 def _antenna(value: Any) -> str:
@@ -86,6 +94,11 @@ def _number(name: str, default: float, unit: str, help_: str, low: float, high: 
         name, default, unit,
         allowed=f"{low:g} to {high:g}", help=help_, read=read.number(low, high), published=f"{default:g}",
     )  # fmt: skip
+
+
+def _added(name: str, default: float, unit: str, help_: str, low: float, high: float) -> Parameter:
+    """A number that the source has no value for."""
+    return Parameter(name, default, unit, allowed=f"{low:g} to {high:g}", help=help_, read=read.number(low, high))
 
 
 def _choice(name: str, default: str, help_: str, *others: str) -> Parameter:
@@ -174,6 +187,12 @@ CARRIER = (
         "how the modulation and coding scheme is chosen: from Shannon's bound, or from the error model (at most 10 % of "
         "blocks fail)", "error_model",
     ),
+    Parameter(
+        "mcs", None, "", allowed=f"0 to {HIGHEST_MCS}, or none",
+        help="fixed modulation and coding scheme in both directions: its index in MCS table 1; blocks still fail depending on "
+        "the SNR. `none`: `amc` chooses the scheme",
+        read=_mcs, published="none",
+    ),
 )  # fmt: skip
 PLACE = (
     Parameter(
@@ -199,6 +218,31 @@ PLACE = (
     Parameter(
         "shadowing", False, "", allowed="true, false", help="whether obstacles vary the signal along the way",
         read=read.boolean, published="false",
+    ),
+)  # fmt: skip
+STATIONS = (
+    Parameter(
+        "ues", 1, "", allowed=f"1 to {MOST_UES}",
+        help="number of UEs of the base station, all at `position`. Each has its own RLC buffer and its own mice and "
+        "elephant, and so on (`mice_1`, `mice_2`, ...), so the cell's load is `ues` times `lambda`",
+        read=read.whole(1, MOST_UES), published="1",
+    ),
+    Parameter(
+        "gnbs", 1, "", allowed=f"1 to {MOST_GNBS}",
+        help="number of base stations on the carrier. The others have the same power and height, and their downlink disturbs "
+        "that of the UEs; their own UEs are not simulated",
+        read=read.whole(1, MOST_GNBS), published="1",
+    ),
+    _added(
+        "gnb_distance", 60.0, "m", "distance between neighbouring base stations, which stand in a row: the first is the UE's, "
+        "and the others follow at (0, d), (0, -d), (0, 2d), ... from it; no effect with one base station", 1, 10_000,
+    ),
+    _added(
+        "interference_load", 1.0, "", "share of the time and band in which each of the other base stations sends", 0, 1,
+    ),
+    _added(
+        "interference_gain", 0.0, "dB", "gain of both antennas on the path from another base station to a UE; 0 is the mean "
+        "over all directions, because their beams do not point at each other", -60, 60,
     ),
 )  # fmt: skip
 MODEL = (
@@ -230,7 +274,7 @@ TIMES = (
     ),
     shared.stop("10s"),
 )  # fmt: skip
-PARAMETERS = (*TRAFFIC, *BUFFER, *ADDED_TRAFFIC, *WIRES, *CARRIER, *PLACE, *MODEL, *TIMES)
+PARAMETERS = (*TRAFFIC, *BUFFER, *ADDED_TRAFFIC, *WIRES, *CARRIER, *PLACE, *STATIONS, *MODEL, *TIMES)
 
 
 def _pattern(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The authors' set-up: one base station, one UE, two flows through one RLC buffer, as a scenario document."""
+"""The authors' set-up as a scenario document: one base station and one UE (or several), two flows through one RLC buffer."""
 
 from __future__ import annotations
 
@@ -71,9 +71,34 @@ def queue(chosen: Any, buffer: str, packet: str) -> Any:
     return chosen
 
 
+def neighbours(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The other base stations: alternately on both sides of the UE's, in a row along the y axis."""
+    apart = params["gnb_distance"]
+    return [
+        {
+            "position_m": [0.0, (number + 1) // 2 * (apart if number % 2 else -apart)],
+            "load": params["interference_load"],
+            "gain_db": params["interference_gain"],
+        }
+        for number in range(1, params["gnbs"])
+    ]
+
+
 def cell(params: Mapping[str, Any]) -> dict[str, Any]:
     """The network: a host, the UPF, the backhaul and the cell."""
     lena = params["framing"] == "lena"
+    ue = {
+        "kind": "scenario",
+        "scenario": params["surroundings"],
+        "condition": params["condition"],
+        "shadowing": params["shadowing"],
+        "position_m": [float(part) for part in params["position"].split(",")],
+        "gnb_height_m": params["gnb_height"],
+        "ue_height_m": params["ue_height"],
+        "gnb_antennas": elements(params["gnb_antenna"]),
+        "ue_antennas": elements(params["ue_antenna"]),
+    }
+    others = neighbours(params)
     return {
         # Headers of PPP, and of Ethernet, IP, UDP and GTP-U. The first packet reaches the RLC 7.00135 ms after it is
         # sent.
@@ -88,29 +113,27 @@ def cell(params: Mapping[str, Any]) -> dict[str, Any]:
             "pattern": params["pattern"],
             "gnb_power": params["power"],
             "amc": params["amc"],
+            **({} if params["mcs"] is None else {"mcs": params["mcs"]}),
             "rule": params["rule"],
             "rlc": {"mode": params["rlc"], "framing": params["framing"]},
             # ns-3's PDCP has 12 bits and no SDAP above it, and does not reorder.
             "pdcp": {"sn_bits": 12, "sdap_header": False, "out_of_order": True} if lena else {},
             "sounding_offset": params["sounding_offset"],
-            "ues": [
-                {
-                    "kind": "scenario",
-                    "scenario": params["surroundings"],
-                    "condition": params["condition"],
-                    "shadowing": params["shadowing"],
-                    "position_m": [float(part) for part in params["position"].split(",")],
-                    "gnb_height_m": params["gnb_height"],
-                    "ue_height_m": params["ue_height"],
-                    "gnb_antennas": elements(params["gnb_antenna"]),
-                    "ue_antennas": elements(params["ue_antenna"]),
-                }
-            ],
+            "ues": [dict(ue) for _ in range(params["ues"])],
+            **({"interferers": others} if others else {}),
         },
     }
 
 
 def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The flows of every UE. With several UEs, their names end in the number of the UE."""
+    own, ues = _of_one_ue(params), params["ues"]
+    if ues == 1:
+        return own
+    return [{**flow, "name": f"{flow['name']}_{ue}", "ue": ue} for ue in range(1, ues + 1) for flow in own]
+
+
+def _of_one_ue(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The mice, the elephant and, in the mixed workload, a page, a ping and a call beside them."""
     begin = {"start": params["start"], "start_jitter": params["start_jitter"]}
     tcp = {**begin, "cca": params["cca"], "traffic": "greedy"}

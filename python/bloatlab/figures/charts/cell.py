@@ -7,6 +7,7 @@ import polars as pl
 
 from bloatlab import units
 from bloatlab.errors import ParameterError
+from bloatlab.experiments.criteria import alike
 from bloatlab.figures import network, palette, parts, prepare, sweep
 from bloatlab.figures import vega_lite as vl
 from bloatlab.figures.figure import as_figure
@@ -26,7 +27,7 @@ def family(tables: network.Tables, over: str) -> pl.DataFrame:
 
     Returns:
         One row per run and flow: `run_id`, `x` (the parameter as a number), `series`, `flow`, `QUANTITIES` and
-        `longest` (longest sojourn time in the downlink bearer, ms).
+        `longest` (longest sojourn time in a downlink bearer, ms). The flows of several UEs have the same name here.
     """
     frame = sweep.values(tables)
     if not {over, COLOURED} <= set(frame.columns):
@@ -44,7 +45,10 @@ def family(tables: network.Tables, over: str) -> pl.DataFrame:
     kept = kept.filter(pl.col("x").n_unique().over("series") > 1)
     names = sweep.in_order(kept["series"].sort(), sweep.listed(tables).get(COLOURED, []))
     place = pl.col("series").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
-    return kept.join(_flows(network.table(tables, "metrics")), on="run_id").sort(place, "x", "run_id")
+    frame = kept.join(_flows(network.table(tables, "metrics")), on="run_id").sort(place, "x", "run_id")
+    frame = frame.with_columns(pl.col("flow").cast(pl.String))
+    stems = {name: stem for stem, names in alike(frame["flow"].unique().sort()).items() for name in names}
+    return frame.with_columns(pl.col("flow").replace_strict(stems))
 
 
 def _number(text: str | None) -> float | None:
@@ -63,8 +67,9 @@ def _flows(metrics: pl.DataFrame) -> pl.DataFrame:
     flows = metrics.filter((pl.col("scope") == "flow") & pl.col("metric").is_in(QUANTITIES))
     wide = flows.pivot("metric", index=["run_id", "entity"], values="value", aggregate_function="first")
     missing = [pl.lit(None, pl.Float64).alias(name) for name in QUANTITIES if name not in wide.columns]
-    down = (pl.col("scope") == "link") & (pl.col("metric") == "max_sojourn") & pl.col("entity").str.ends_with("ue_1")
-    longest = metrics.filter(down).select("run_id", pl.col("value").alias("longest"))
+    is_bearer = pl.col("entity").cast(pl.String).str.contains(r"ue_\d+$")
+    down = metrics.filter((pl.col("scope") == "link") & (pl.col("metric") == "max_sojourn") & is_bearer)
+    longest = down.group_by("run_id").agg(pl.col("value").max().alias("longest"))
     return wide.with_columns(missing).rename({"entity": "flow"}).join(longest, on="run_id", how="left")
 
 
