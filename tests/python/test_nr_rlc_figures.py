@@ -67,6 +67,27 @@ def test_a_family_differs_in_one_parameter_and_the_queue() -> None:
     assert cell.family(swept(LOADS[0]), "lambda").is_empty()
 
 
+def test_flows_of_several_ues_are_one_panel_with_their_mean() -> None:
+    tables = swept(*LOADS)
+    ues = tables["metrics"].with_columns(pl.col("entity").replace({"mice": "mice_1", "elephant": "elephant_1"}))
+    # The second UE has three times the delay of the first.
+    waits = pl.col("metric").is_in(["mean_delay", "max_sojourn"])
+    longer = pl.when(waits).then(3 * pl.col("value")).otherwise(pl.col("value")).alias("value")
+    second = ues.with_columns(pl.col("entity").str.replace("_1$", "_2"), longer)
+    several = {**tables, "metrics": pl.concat([ues, second])}
+    assert set(cell.family(several, "lambda")["flow"]) == {"mice", "elephant"}
+    assert cell.family(several, "lambda").filter(pl.col("series") == "codel")["longest"].unique().sort().to_list() == [
+        54,
+        5400,
+    ]
+    assert drawn_values(draw("load_delay", several).to_dict(validate=True)) == [
+        ("codel", 15000, 18),
+        ("codel", 20000, 1800),
+        ("tail", 15000, 36),
+        ("tail", 20000, 3600),
+    ]
+
+
 def test_delay_and_loss_over_the_load() -> None:
     tables = swept(*LOADS)
     delay = draw("load_delay", tables).to_dict(validate=True)

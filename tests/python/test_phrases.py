@@ -2,7 +2,18 @@
 
 import pytest
 
-from bloatlab.experiments.phrases import NONE, amount, cell, heading, interval, numbers, separated, together, with_unit
+from bloatlab.experiments.phrases import (
+    NONE,
+    amount,
+    cell,
+    heading,
+    interval,
+    numbers,
+    said,
+    separated,
+    together,
+    with_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +96,14 @@ def test_values_that_say_too_little_have_words():
         "vegas at a changing RTT, direction up, a lower level of 15 ms and an upper level of 60 ms"
     )
     assert together({"scenario": "mobb", "queue": "pie"}) == "walking (mobb), pie"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "text"),
+    [
+        ("mcs", 5, "MCS 5"), ("mcs", None, "link adaptation"), ("gnbs", 1, "1 base station"), ("gnbs", 3, "3 base stations"),
+        ("qlen", None, "a buffer of the default"),
+    ],
+)  # fmt: skip
+def test_a_parameter_is_said_with_its_value(name, given, text):
+    assert said(name, given) == text

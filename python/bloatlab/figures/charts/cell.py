@@ -77,7 +77,7 @@ def _flows(metrics: pl.DataFrame) -> pl.DataFrame:
     title="Delay over the load",
     caption="Mean one-way delay of the packets that arrived before the run ended: those of the elephant, and those of "
     "at most ten mice. Where the load exceeds the capacity of the cell, the queue and with it the delay grow "
-    "until the run ends.",
+    "until the run ends. With several UEs, means over them.",
     needs=("runs", "parameters", "metrics"),
     when=lambda tables: prepare.has_values(family(tables, "lambda"), "mean_delay"),
     of_runs=True,
@@ -100,7 +100,7 @@ def load_delay(tables: network.Tables, *, width: int) -> Any:
 @as_figure(
     title="Loss over the load",
     caption="Shares of the packets that each flow sent. Dropped: by the queue's algorithm or because the buffer was "
-    "full. Still under way: waiting or in flight when the run ended, and not lost.",
+    "full. Still under way: waiting or in flight when the run ended, and not lost. With several UEs, means over them.",
     needs=("runs", "parameters", "metrics"),
     when=lambda tables: prepare.has_values(family(tables, "lambda"), "tx_packets"),
     of_runs=True,
@@ -130,7 +130,7 @@ def load_loss(tables: network.Tables, *, width: int) -> Any:
     title="Delay over the buffer",
     caption="Mean one-way delay of the packets that arrived before the run ended, and the longest sojourn time in the "
     "RLC. The longest sojourn time is proportional to the buffer as long as the buffer fills before the run "
-    "ends.",
+    "ends. With several UEs, means over them, and the longest of all.",
     needs=("runs", "parameters", "metrics"),
     when=lambda tables: prepare.has_values(family(tables, "buffer"), "mean_delay"),
     of_runs=True,
