@@ -390,3 +390,20 @@ fn a_device_is_no_trace() {
         refusal(&cell).starts_with("cell.radio.ues[0].file: `/dev/zero` is not a regular file")
     );
 }
+
+#[test]
+fn other_base_stations_of_a_cell_count() {
+    let cell = |others: usize| {
+        let ues = vec![json!({ "kind": "scenario" }); 256];
+        let interferers = vec![json!({ "position_m": [0, 500] }); others];
+        let radio = json!({ "ues": ues, "interferers": interferers });
+        json!({ "duration": "1h", "cell": { "radio": radio }, "flows": [{ "traffic": { "kind": "ping", "interval": "1s" } }] })
+    };
+    assert!(Scenario::from_value(cell(0)).is_ok());
+    // 7.2 million slots, 256 UEs, 1.5 each for 64 base stations and 0.1: 177 billion.
+    let why = refusal(&cell(64));
+    assert!(
+        why.starts_with("cell.radio.ues: this run of 1h may have 177 billion packets"),
+        "{why}"
+    );
+}
