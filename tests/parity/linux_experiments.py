@@ -26,7 +26,7 @@ from bloatlab import experiments
 
 CSV = Path(__file__).with_name("linux_experiments.csv")
 HEADER = ("experiment", "case", "metric", "side", "values")
-SEEDS = {"home-router": 10, "mmwave-aqm": 3}
+SEEDS = {"home-router": 30, "mmwave-aqm": 3}
 WARMUP_S = {"home-router": 10.0, "mmwave-aqm": 2.0}
 """Pings and sRTT count from here on. Pages all count."""
 KERNEL_BUFFER = 44

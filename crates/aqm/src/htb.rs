@@ -61,6 +61,18 @@ impl Default for Params {
     }
 }
 
+impl Params {
+    /// The same class with both bursts given. tc computes an absent one from the resolution of the kernel's clock, which differs between kernels.
+    pub fn with_bursts(&self) -> Self {
+        let or_default = |rate, burst: Option<Bytes>| burst.or(Some(Bytes(default_burst(rate))));
+        Self {
+            burst: or_default(self.rate, self.burst),
+            cburst: or_default(self.ceil.unwrap_or(self.rate), self.cburst),
+            ..self.clone()
+        }
+    }
+}
+
 impl Factory for Params {
     const SOURCE: &'static str = "tc-htb(8); M. Devera, HTB user guide, 2002";
     const TC: &'static [Tc] = &[Tc {

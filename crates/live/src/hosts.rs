@@ -58,7 +58,7 @@ pub enum FlowKind {
 /// The system calls of the ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Calls {
-    /// What they spare.
+    /// Whether they read and report at once, or save system calls.
     pub manner: Manner,
     /// Bytes that wait before the receiver reads them; 0: it reads what is there.
     pub read_size: u32,

@@ -31,7 +31,11 @@ impl KernelQueue {
                 classes: Vec::new(),
             });
         }
-        let mut lines = link.queue.to_tc("eth0", false)?.into_iter();
+        let queue = match &link.queue {
+            QueueConfig::Htb(class) => QueueConfig::Htb(class.with_bursts()),
+            other => other.clone(),
+        };
+        let mut lines = queue.to_tc("eth0", false)?.into_iter();
         let first = lines.next().unwrap_or_default();
         let words = first.split_once(" root ").map_or("", |(_, words)| words);
         Ok(Self {

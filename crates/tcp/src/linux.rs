@@ -3,7 +3,7 @@
 use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MICROSECOND, MILLISECOND};
 
-use crate::receiver::FIRST_BUFFER;
+use crate::receiver::FIRST_RECEIVE_BUFFER;
 use crate::{
     LossDetection, Pacing, ReceiveWindow, Reduction, SegmentationOffload, TcpConfig, Timeout,
 };
@@ -93,13 +93,13 @@ impl TcpConfig {
             EcnFeedback::Accurate => 3,
         };
         let [send, receive] = [self.send_buffer.0, self.receive_memory()];
-        let first_send = if self.autotuned_send_buffer {
+        let first_to_send = if self.autotuned_send_buffer {
             send.min(FIRST_SEND_BUFFER)
         } else {
             send
         };
-        let first = match self.receive_window {
-            ReceiveWindow::Autotuned => receive.min(FIRST_BUFFER),
+        let first_to_receive = match self.receive_window {
+            ReceiveWindow::Autotuned => receive.min(FIRST_RECEIVE_BUFFER),
             ReceiveWindow::Full | ReceiveWindow::Growing => receive,
         };
         let flag = |on: bool| u8::from(on).to_string();
@@ -129,8 +129,11 @@ impl TcpConfig {
                     "net.ipv4.tcp_limit_output_bytes",
                     self.limit_output_bytes.0.to_string(),
                 ),
-                ("net.ipv4.tcp_wmem", format!("4096 {first_send} {send}")),
-                ("net.ipv4.tcp_rmem", format!("4096 {first} {receive}")),
+                ("net.ipv4.tcp_wmem", format!("4096 {first_to_send} {send}")),
+                (
+                    "net.ipv4.tcp_rmem",
+                    format!("4096 {first_to_receive} {receive}"),
+                ),
             ],
             congestion_control: None,
             tso: self.segmentation_offload == SegmentationOffload::On,

@@ -14,7 +14,7 @@ use bloatlab_cc::EcnFeedback;
 use bloatlab_units::{MILLISECOND, NEVER, Nanos};
 
 use self::compression::Compression;
-pub(crate) use self::space::FIRST_BUFFER;
+pub(crate) use self::space::FIRST_RECEIVE_BUFFER;
 use self::space::{Reading, Space};
 use self::tuning::Tuning;
 use crate::marks::Echo;

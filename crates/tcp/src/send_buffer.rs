@@ -50,6 +50,11 @@ impl SendBuffer {
             memory: config.autotuned_send_buffer.then(|| Box::new(memory())),
         }
     }
+
+    /// Whether the application writes when there is much room, as on Linux.
+    pub fn is_written_in_pieces(&self) -> bool {
+        self.memory.is_some() || self.write_size > 0
+    }
 }
 
 impl Memory {

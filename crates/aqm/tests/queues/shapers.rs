@@ -1,8 +1,8 @@
 //! Token buckets computed by hand: departure times of a shaper, and packets that a policer passes.
 
 use crate::common::{Log, TestPacket, build, ms, packet, stat};
-use bloatlab_aqm::{DropReason, Ecn, Qdisc};
-use bloatlab_units::{Nanos, SECOND};
+use bloatlab_aqm::{DropReason, Ecn, Qdisc, htb};
+use bloatlab_units::{Bytes, Nanos, Rate, SECOND};
 use serde_json::json;
 
 /// Enqueues packets of these sizes, all of one flow, with identities from 0.
@@ -135,6 +135,23 @@ fn tbf_limits_bytes_or_their_delay() {
         "kind": "tbf", "rate": "8Mbit/s", "burst": "9kB", "peakrate": "10Mbit/s", "mtu": "100B", "latency": "20ms",
     });
     assert_eq!(held(peak), 25_100);
+}
+
+#[test]
+fn htb_tells_the_kernel_the_bursts_that_tc_would_compute() {
+    let class = htb::Params {
+        burst: Some(Bytes(15_000)),
+        ceil: Some(Rate(80_000_000_000)),
+        ..htb::Params::default()
+    };
+    let class = class.with_bursts();
+    // A tick of 1 ns at 80 Gbit/s are 10 bytes.
+    assert_eq!(class.burst, Some(Bytes(15_000)));
+    assert_eq!(class.cburst, Some(Bytes(1_610)));
+    assert_eq!(
+        htb::Params::default().with_bursts().burst,
+        Some(Bytes(1_600))
+    );
 }
 
 #[test]

@@ -350,7 +350,7 @@ impl TcpFlow {
     pub fn asked(&self) -> Option<Asked<'_>> {
         let connection = self.connection.as_ref()?;
         let is_connected = self.sides[0].handshake.is_some();
-        if self.calls.manner == Manner::Prompt || !is_connected {
+        if !self.is_sparing() || !is_connected {
             return None;
         }
         let port = |end| match end == connection.opener {

@@ -6,7 +6,7 @@ use super::memory::Memory;
 use crate::{ReceiveWindow, TcpConfig};
 
 /// Linux's first receive buffer (`tcp_rmem`).
-pub(crate) const FIRST_BUFFER: u64 = 131_072;
+pub(crate) const FIRST_RECEIVE_BUFFER: u64 = 131_072;
 
 /// The most that a SYN, whose window is not scaled, can advertise.
 const MOST_UNSCALED: u64 = 65_535;
@@ -56,7 +56,7 @@ impl Space {
         let mss = u64::from(config.mss);
         let largest = config.receive_buffer.0.min(1 << 30);
         let buffer = match config.receive_window {
-            ReceiveWindow::Autotuned => largest.min(FIRST_BUFFER),
+            ReceiveWindow::Autotuned => largest.min(FIRST_RECEIVE_BUFFER),
             ReceiveWindow::Full | ReceiveWindow::Growing => largest,
         };
         let (offer, most, memory) = match config.receive_window {

@@ -6,5 +6,6 @@ mod limited_transmit;
 mod marks;
 mod offload;
 mod rules;
+mod send_buffer;
 mod undo;
 mod world;

@@ -53,6 +53,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
         ]),
         select(vec![0_u64, 0, 700, 65_536]),
         select(vec![0_u64, 0, 900, 262_144]),
+        any::<bool>(),
     );
     let recovery = (
         select(vec![LossDetection::Rack, LossDetection::Dupack]),
@@ -119,6 +120,7 @@ fn tcp() -> impl Strategy<Value = TcpConfig> {
                     receive_window: buffers.2,
                     read_size: Bytes(buffers.3),
                     write_size: Bytes(buffers.4),
+                    autotuned_send_buffer: buffers.5,
                     tso_rtt_log: 9,
                     ecn,
                     ecn_fallback,
