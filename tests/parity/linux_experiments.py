@@ -179,7 +179,7 @@ def run_home_router(case: Case, seed: int) -> Values:
     pages = probes.filter(pl.col("probe") == "page")["rtt_ms"].drop_nulls().to_list()
     values = {"ping": float(pings.median())}  # type: ignore[arg-type]
     if pages:
-        lost = run.probe_metrics["page"].get("syn_retransmissions", 0.0)
+        lost = run.probe_metrics["page"].get("connections_with_lost_syn", 0.0)
         values |= {"page": median(pages), "lost_syns": lost / len(pages)}
     if case["bulk"] == "1":
         flows = pl.DataFrame(run.flow_series).with_columns(pl.col("flow").cast(pl.String))

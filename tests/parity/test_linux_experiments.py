@@ -28,16 +28,7 @@ def test_the_simulator_gives_the_values_of_its_set_ups(case: str) -> None:
 @pytest.mark.parametrize(
     ("experiment", "metric", "least"),
     [
-        pytest.param(
-            "home-router",
-            "ping",
-            0.9,
-            marks=pytest.mark.xfail(
-                strict=True,
-                reason="76 of 86 agree, 78 would be enough: without a delay the send buffer of the long flow is not tuned as in "
-                "Linux, and at 1.5 Mbit/s its RTT is 5 to 8 % too long",
-            ),
-        ),
+        ("home-router", "ping", 0.9),
         ("home-router", "srtt", 0.9),
         ("home-router", "page", 0.84),
         ("mmwave-aqm", "srtt", 0.95),

@@ -259,6 +259,8 @@ metrics! {
             "longest time from request to reply, or of a page fetch", "RFC 2681";
         P_SYN_RETRANSMISSIONS = "syn_retransmissions", "", Lower,
             "SYNs that a client which fetches pages sent again, because they or their answers were lost", "RFC 6298 section 5";
+        P_LOST_SYNS = "connections_with_lost_syn", "", Lower,
+            "connections of a client that fetches pages whose SYN was sent again", "RFC 6298 section 5";
         P_RTOS = "rtos", "", Lower,
             "retransmission timeouts of both ends of a page-fetching client's connections, handshakes apart", "RFC 6298";
     }

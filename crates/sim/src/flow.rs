@@ -150,8 +150,10 @@ impl TcpFlow {
             .past
             .as_ref()
             .map_or(Waits::default(), |past| past.waits);
+        let repeats = self.ends[1].syn_repeats();
         Waits {
-            syns: past.syns + self.ends[1].syn_repeats(),
+            syns: past.syns + repeats,
+            connections: past.connections + u64::from(repeats > 0),
             rtos: past.rtos + rtos,
         }
     }

@@ -161,9 +161,13 @@ impl Engine<'_> {
             );
             if totals.knows_sender {
                 let (waits, base) = (totals.waits, stats.waits_base);
-                let (syns, rtos) = (waits.syns - base.syns, waits.rtos - base.rtos);
-                probes.put(probe, P_SYN_RETRANSMISSIONS, syns as f64);
-                probes.put(probe, P_RTOS, rtos as f64);
+                for (metric, count, before) in [
+                    (P_SYN_RETRANSMISSIONS, waits.syns, base.syns),
+                    (P_LOST_SYNS, waits.connections, base.connections),
+                    (P_RTOS, waits.rtos, base.rtos),
+                ] {
+                    probes.put(probe, metric, (count - before) as f64);
+                }
             }
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct OutsideTcp {
     /// When the first byte was read.
     pub first_read_at: Nanos,
     pub connections_failed: u64,
+    /// Earlier connections whose SYN was sent again.
+    opened_late: u64,
     pub stats: TcpStats,
     mss: f64,
     /// The latest state of the current connection.
@@ -61,6 +63,7 @@ impl OutsideTcp {
             completed_at: NEVER,
             first_read_at: NEVER,
             connections_failed: 0,
+            opened_late: 0,
             stats: TcpStats {
                 since: NEVER,
                 last_departure: NEVER,
@@ -99,6 +102,7 @@ impl OutsideTcp {
             handshakes_given_up: self.connections_failed,
             waits: Waits {
                 syns: past.syn_repeats + state.syn_repeats,
+                connections: self.opened_late + u64::from(state.syn_repeats > 0),
                 rtos: past.rtos + state.rtos,
             },
         }
@@ -165,6 +169,7 @@ impl OutsideTcp {
     /// Goes on with a new connection.
     pub fn replace_connection(&mut self) {
         let totals = self.totals();
+        self.opened_late = totals.waits.connections;
         self.past = Observation {
             segments: totals.sent.segments,
             bytes_sent: totals.sent.bytes,

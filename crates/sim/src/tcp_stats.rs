@@ -177,6 +177,8 @@ pub(crate) struct SenderState {
 pub(crate) struct Waits {
     /// SYNs that it sent again.
     pub syns: u64,
+    /// Connections of which it sent the SYN again.
+    pub connections: u64,
     /// Retransmission timeouts of both ends.
     pub rtos: u64,
 }

@@ -185,7 +185,7 @@ COMPARISON: tuple[Claim, ...] = (
     ),
     *(
         Claim(
-            f"col724, {maxq}: lost SYNs per fetch", number, per_fetch("col724", maxq, "syn_retransmissions"), "", LINUX,
+            f"col724, {maxq}: lost SYNs per fetch", number, per_fetch("col724", maxq, "connections_with_lost_syn"), "", LINUX,
             "derived",
         )
         for maxq, number in ((20, 0.066), (100, 0))
