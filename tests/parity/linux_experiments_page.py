@@ -28,7 +28,7 @@ make docs
 HOME_ROUTER = """## home-router
 
 60 s, a ping every 0.1 s (±10 %), pages of 177,669 bytes from the fifth second on. Ours: thirty seeds. Linux: three to ten.
-The long flow reads 64 KiB and writes 256 KiB at a time. Send buffers grow up to 4,013,920 bytes, as in a kernel with 512 MiB of memory.
+The long flow reads 64 KiB and writes 256 KiB at a time. Send buffers grow up to 4,013,920 bytes, as in a kernel with 512 MiB.
 *same*: the data of the pages crosses the queue that the long flow fills; *reverse*: only requests and ACKs do. *default*:
 buffers of up to 64 KiB, as a kernel sends if nothing is set. *log 0*: `tcp_tso_rtt_log=0`, as before Linux 5.18. *IW*: initial
 window. *cached*: connections start with the slow-start threshold of earlier ones.
@@ -94,23 +94,25 @@ SECTIONS = {
         _home_router,
         _home_router_letter,
         {
-            "a": "Without any delay the queue is seconds long, and a run has one of two courses: nothing is lost, and the long flow "
-            "is limited by its send buffer (2.3 s), or a burst finds 100 buffers in the queue, and its window is halved (1.3 s). "
-            "It is a matter of one or two buffers: with *same*, the largest send buffer of the references' kernel (4,013,920 "
-            "bytes) gives 2.33 s here, and one of 4 MiB 1.35 s. With 4 MiB and one bottleneck between the same hosts, "
-            "`linux-virtual` has the second course too: 1.31 s (*same*; 1.35 s here) and 1.29 s (*reverse*; 1.30 s here), six "
-            "seeds each. With *log 0*, a buffer is 64 KiB larger, halved for each microsecond of the smallest RTT. That is 20 ns "
-            "here and was not recorded in the references, whose buffers have 8 segments on average and ours 26 to 44.",
-            "b": "At 1.5 Mbit/s a run is some sixty round trips long, and with 100 buffers it has one of two courses: a page finds "
-            "the queue full once more in the first 15 s, or not. With one bottleneck between the same hosts and forty seeds, "
-            "the second course comes in 15 runs of the simulator and 12 of `linux-virtual` (two segments a buffer), 1 and 0 "
-            "(*default*), 1 and 1 (*log 0*); the sRTT of the first one is 815 to 854 ms and 818 to 845 ms. All runs of the "
-            "references have the first course. With 20 *default* buffers, pages take 1,930 ms there and 1,902 ms in "
-            "`linux-virtual` (twenty seeds): both are faster than the references, whose hosts also have shapers of their own.",
+            "a": "Without any delay the queue is seconds long, and a run has one of two courses: nothing is lost, and the long"
+            " flow is limited by its send buffer (2.3 s), or a burst finds 100 buffers in the queue, and its window is "
+            "halved (1.3 s). It is a matter of one or two buffers: with *same*, the largest send buffer of the "
+            "references' kernel (4,013,920 bytes) gives 2.33 s here, and one of 4 MiB 1.35 s. With 4 MiB and one "
+            "bottleneck between the same hosts, `linux-virtual` has the second course too: 1.31 s (*same*; 1.35 s here) "
+            "and 1.29 s (*reverse*; 1.30 s here), six seeds each. With *log 0*, a buffer is 64 KiB larger, halved for "
+            "each microsecond of the smallest RTT. That is 20 ns here and was not recorded in the references, whose "
+            "buffers have 8 segments on average and ours 26 to 44.",
+            "b": "At 1.5 Mbit/s a run is some sixty round trips long, and with 100 buffers it has one of two courses: a page "
+            "finds the queue full once more in the first 15 s, or not. With one bottleneck between the same hosts and "
+            "forty seeds, the second course comes in 15 runs of the simulator and 12 of `linux-virtual` (two segments a "
+            "buffer), 1 and 0 (*default*), 1 and 1 (*log 0*); the sRTT of the first one is 815 to 854 ms and 818 to 845 "
+            "ms. All runs of the references have the first course. With 20 *default* buffers, pages take 1,930 ms there "
+            "and 1,902 ms in `linux-virtual` (twenty seeds): both are faster than the references, whose hosts also have "
+            "shapers of their own.",
             "c": "Reno and CUBIC run in cycles, and what a page meets depends on its place in the cycle. With one bottleneck "
-            "between the same hosts and twenty seeds, pages take 448 ms here and 433 ms in `linux-virtual` (CUBIC, 20 buffers "
-            "of two segments, *same*). In the last row, where the references have pages of 790 or 870 ms, it is 860 ms here "
-            "(one of twenty at 798) and 831 ms there (792 to 864). The rest is not explained.",
+            "between the same hosts and twenty seeds, pages take 448 ms here and 433 ms in `linux-virtual` (CUBIC, 20 "
+            "buffers of two segments, *same*). In the last row, where the references have pages of 790 or 870 ms, it is "
+            "860 ms here (one of twenty at 798) and 831 ms there (792 to 864). The rest is not explained.",
         },
     ),
     "mmwave-aqm": Section(

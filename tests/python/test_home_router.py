@@ -89,7 +89,7 @@ def test_links_flows_and_directions() -> None:
     }  # fmt: skip
     usual = {
         "quick_acks": 16, "ack_tick": "1ms", "sack_compression": "1ms", "initial_window": 10, "cached_ssthresh": False,
-            "receive_window": "autotuned",
+            "receive_window": "autotuned", "autotuned_send_buffer": True, "send_buffer": "4MiB",
     }  # fmt: skip
     fixed = {"receive_window": "growing", "receive_buffer": "16MB"}
     offload = {"segmentation_offload": True, "gso_max_segs": 2, "receive_offload": True}

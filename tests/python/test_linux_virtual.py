@@ -498,12 +498,14 @@ def test_a_filter_gives_each_flow_a_class_of_drr():
             {"name": "ping", "traffic": {"kind": "ping", "interval": "100ms"}},
         ],
     }
-    result = bl.run(document, seed=1, engine="linux-virtual")
-    link = result.link_metrics["bottleneck"]
-    # 50 packets of 1514 B fill the class of the bulk flow; a ping waits for one of them at most.
-    assert 50 < link["max_sojourn"] <= 50 * 1514 * 8 / 10e6 * 1e3 + 1.3
-    assert link["drops"] > 0
-    assert result.probe_metrics["ping"]["max_rtt"] < 20 + 3
+    results = [bl.run(document, seed=seed, engine="linux-virtual") for seed in (1, 2, 3)]
+    for result in results:
+        link = result.link_metrics["bottleneck"]
+        # 50 packets of 1514 B fill the class of the bulk flow.
+        assert 50 < link["max_sojourn"] <= 50 * 1514 * 8 / 10e6 * 1e3 + 1.3
+        assert link["drops"] > 0
+    # A ping waits for one of them at most. The kernel hashes both flows into the same of 64 classes in one run of 64.
+    assert sorted(result.probe_metrics["ping"]["max_rtt"] for result in results)[1] < 20 + 3
 
 
 LOADED = {

@@ -2,6 +2,7 @@
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
+use crate::pacing::PacingClock;
 use crate::scoreboard::Record;
 use crate::sender::Sender;
 use crate::state::State;
@@ -35,6 +36,18 @@ impl Sender {
             bytes -= bytes % self.window.mss;
         }
         bytes.max(first)
+    }
+
+    /// Largest size of the next buffer in bytes: a burst of pacing, and more if the hosts are close to each other and the congestion control sets no
+    /// rate.
+    pub(crate) fn largest_buffer(&self) -> u64 {
+        let burst = PacingClock::burst_of(&self.window, self.rtt.srtt);
+        let near = match self.window.pacing {
+            0 => self.offload.near(self.rtt.min),
+            _ => 0,
+        };
+        let least = 2 * self.window.mss;
+        (burst + near).max(least).min(self.offload.most)
     }
 
     /// Bytes up to the end of the waiting buffer that is sent next.

@@ -27,6 +27,7 @@ mod state;
 mod transmit;
 mod undo;
 mod undoing;
+mod writing;
 
 pub use config::{LossDetection, Pacing, ReceiveWindow, Reduction, TcpConfig, Timeout};
 pub use endpoint::Endpoint;

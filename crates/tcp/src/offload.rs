@@ -2,8 +2,6 @@
 
 use bloatlab_units::{MICROSECOND, Nanos};
 
-use crate::pacing::PacingClock;
-use crate::sender::Sender;
 use crate::{SegmentationOffload, TcpConfig};
 
 /// Largest size of a buffer in bytes (Linux's `gso_max_size`).
@@ -23,7 +21,7 @@ pub(crate) struct Offload {
     /// Bytes of the current buffer of retransmissions.
     pub again: u64,
     /// Largest size of a buffer in bytes: `gso_max_segs` and [`LARGEST_BUFFER`].
-    most: u64,
+    pub most: u64,
     /// Each step of this size in the RTT halves the extra size of a buffer for hosts that are close.
     near: Nanos,
 }
@@ -49,7 +47,7 @@ impl Offload {
     }
 
     /// What hosts add to a buffer in Linux if their smallest RTT is this: 64 KiB, halved per `2^tso_rtt_log` us.
-    fn near(&self, min_rtt: Nanos) -> u64 {
+    pub fn near(&self, min_rtt: Nanos) -> u64 {
         let halvings = (min_rtt / self.near).min(64);
         LARGEST_BUFFER.checked_shr(halvings as u32).unwrap_or(0)
     }
@@ -59,19 +57,5 @@ impl Offload {
     pub fn waiting_buffer(&self, mss: u64, window: u64) -> u64 {
         let most = self.most.min(window / 2);
         (most - most % mss).max(mss)
-    }
-}
-
-impl Sender {
-    /// Largest size of the next buffer in bytes: a burst of pacing, and more if the hosts are close to each other and the congestion control sets no
-    /// rate.
-    pub(crate) fn largest_buffer(&self) -> u64 {
-        let burst = PacingClock::burst_of(&self.window, self.rtt.srtt);
-        let near = match self.window.pacing {
-            0 => self.offload.near(self.rtt.min),
-            _ => 0,
-        };
-        let least = 2 * self.window.mss;
-        (burst + near).max(least).min(self.offload.most)
     }
 }

@@ -2,11 +2,6 @@
 
 use std::collections::VecDeque;
 
-use crate::sender::Sender;
-
-/// Segments of a write that can have segments with PSH before its end.
-const LONG_WRITE: u64 = 16;
-
 /// No place.
 const NOWHERE: u64 = u64::MAX;
 
@@ -39,7 +34,7 @@ impl Default for Push {
 impl Push {
     /// The application writes little, up to `end`. It is a place if applications write in pieces, and if nothing more is written before it is sent.
     #[inline]
-    fn write_little(&mut self, end: u64, in_pieces: bool) {
+    pub fn write_little(&mut self, end: u64, in_pieces: bool) {
         if in_pieces {
             self.add(end, 0, end);
         } else {
@@ -49,7 +44,7 @@ impl Push {
 
     /// The application writes much, from `from` to `end`. It waits in buffers of `buffer` bytes while the other end offers `window` bytes. As in
     /// Linux, the first buffer that ends more than half of a window behind the last place has the next one.
-    fn write_much(&mut self, from: u64, end: u64, buffer: u64, window: u64) {
+    pub fn write_much(&mut self, from: u64, end: u64, buffer: u64, window: u64) {
         let step = (window / 2 / buffer + 1) * buffer;
         let first = 1 + ((from - 1 + window / 2) / buffer + 1) * buffer;
         self.add(first.min(end), step, end);
@@ -82,30 +77,6 @@ impl Push {
             }
         }
         self.next = self.writes.front().map_or(NOWHERE, |write| write.next);
-    }
-}
-
-impl Sender {
-    /// The application writes this many bytes.
-    #[inline]
-    pub(crate) fn write(&mut self, bytes: u64) {
-        let from = self.limit;
-        self.limit += bytes;
-        self.place_pushes(from);
-    }
-
-    /// Finds the places of PSH in what was written from `from` on. Before the handshake, the other end's window is not known; it is done then.
-    #[inline]
-    pub(crate) fn place_pushes(&mut self, from: u64) {
-        let (end, mss) = (self.limit, self.window.mss);
-        if end - from < LONG_WRITE * mss {
-            self.push
-                .write_little(end, self.send_buffer.is_written_in_pieces());
-        } else if self.edge > 0 {
-            let window = self.edge.saturating_sub(self.una);
-            let buffer = self.waiting_buffer();
-            self.push.write_much(from, end, buffer, window);
-        }
     }
 }
 

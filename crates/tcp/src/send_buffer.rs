@@ -1,16 +1,11 @@
-//! The send buffer: how much the application can write. Linux counts its memory and lets it grow with the window (`tcp_wmem`, and its manual page
-//! tcp(7)).
+//! The size of a send buffer. Linux counts its memory and lets it grow with the window (`tcp_wmem` in tcp(7)).
 
 use std::collections::VecDeque;
 
-use bloatlab_units::Nanos;
-
 use crate::TcpConfig;
-use crate::offload::BUFFER_OVERHEAD;
-use crate::sender::Sender;
 
 /// Segments of the smallest window that a growing buffer is made for.
-const LEAST_WINDOW: u64 = 10;
+pub(crate) const LEAST_WINDOW: u64 = 10;
 /// Bytes that Linux adds to the MSS for TCP's options, all headers and the end of a buffer, before it rounds up to a power of two.
 const AROUND_SEGMENT: u64 = 12 + 640;
 /// Bytes of `sk_buff`, which are added to that.
@@ -19,20 +14,20 @@ const DESCRIPTOR: u64 = 256;
 /// The send buffer of a connection.
 pub(crate) struct SendBuffer {
     /// Its size in bytes. The largest one if it grows.
-    size: u64,
+    pub size: u64,
     /// What the application writes at a time; 0: as much as fits.
-    write_size: u64,
-    memory: Option<Box<Memory>>,
+    pub write_size: u64,
+    pub memory: Option<Box<Memory>>,
 }
 
 /// A send buffer that grows, and counts memory.
-struct Memory {
+pub(crate) struct Memory {
     /// Its present size.
-    size: u64,
+    pub size: u64,
     /// Memory that a segment of the window needs at most.
-    per_segment: u64,
+    pub per_segment: u64,
     /// Ends of the offload buffers that were sent and are not acknowledged yet.
-    sent: VecDeque<u64>,
+    pub sent: VecDeque<u64>,
 }
 
 impl SendBuffer {
@@ -59,110 +54,10 @@ impl SendBuffer {
 
 impl Memory {
     /// Number of offload buffers that end above `una`.
-    fn buffers_above(&mut self, una: u64) -> u64 {
+    pub fn buffers_above(&mut self, una: u64) -> u64 {
         while self.sent.front().is_some_and(|&end| end <= una) {
             self.sent.pop_front();
         }
         self.sent.len() as u64
     }
-}
-
-impl Sender {
-    /// Number of bytes that the application can write now, or all writes that it can make.
-    #[inline(always)]
-    pub(crate) fn writable(&mut self, now: Nanos) -> u64 {
-        if self.send_buffer.memory.is_some() {
-            return self.writable_by_memory(now);
-        }
-        let size = self.send_buffer.size;
-        let room = size.saturating_sub(self.unacknowledged());
-        match self.send_buffer.write_size {
-            0 => room,
-            write => whole_writes(room.checked_sub(size / 3), room, write),
-        }
-    }
-
-    /// Payload bytes written and not acknowledged.
-    #[inline]
-    pub(crate) fn unacknowledged(&self) -> u64 {
-        self.limit - self.una.max(1).min(self.limit)
-    }
-
-    /// An offload buffer has left up to `next`.
-    #[inline]
-    pub(crate) fn note_buffer_sent(&mut self) {
-        if let Some(memory) = &mut self.send_buffer.memory {
-            memory.sent.push_back(self.next);
-        }
-    }
-
-    /// As [`writable`](Self::writable) for a buffer that grows. What is written waits in buffers, and the last one may exceed the size.
-    #[cold]
-    fn writable_by_memory(&mut self, now: Nanos) -> u64 {
-        if self.edge == 0 {
-            // The handshake gives the size of waiting buffers.
-            return 0;
-        }
-        self.grow_send_buffer(now);
-        let used = self.memory_used();
-        let size = self.send_buffer.memory.as_ref().map_or(0, |m| m.size);
-        let usual = 2 * size / 3;
-        if used > usual {
-            return 0;
-        }
-        let room = self.fill(used, size);
-        match self.send_buffer.write_size {
-            0 => room,
-            write => whole_writes(Some(self.fill(used, usual)), room, write),
-        }
-    }
-
-    /// The buffer grows to the memory of two windows (BBR: three) if the window has room for more than the next offload buffer.
-    fn grow_send_buffer(&mut self, now: Nanos) {
-        let (mss, waits) = (self.window.mss, self.limit - self.next);
-        let next = if waits > 0 && self.offload.is_on() {
-            self.next_buffer(now, 0)
-        } else {
-            waits.min(mss)
-        };
-        let has_room = self.in_window() + next + mss <= self.window.cwnd;
-        let most = self.send_buffer.size;
-        if let Some(memory) = &mut self.send_buffer.memory
-            && has_room
-        {
-            let segments = (self.window.cwnd / mss).max(LEAST_WINDOW);
-            let wanted = segments.saturating_mul(memory.per_segment).min(most);
-            memory.size = memory.size.max(wanted);
-        }
-    }
-
-    /// Memory of what is written and not acknowledged.
-    fn memory_used(&mut self) -> u64 {
-        let sent = match &mut self.send_buffer.memory {
-            Some(memory) if self.offload.segments => memory.buffers_above(self.una),
-            _ => self.board.len() as u64,
-        };
-        let unsent = self.limit - self.next;
-        let first = self.rest_of_buffer().min(unsent);
-        let waiting = u64::from(first > 0) + (unsent - first).div_ceil(self.waiting_buffer());
-        self.unacknowledged() + BUFFER_OVERHEAD * (sent + waiting)
-    }
-
-    /// Payload bytes that bring the memory from `used` to `size` or above it, in whole buffers.
-    fn fill(&self, used: u64, size: u64) -> u64 {
-        let whole = self.waiting_buffer();
-        // The rest of the last buffer, if it has not left.
-        let last = match (self.limit - 1) % whole {
-            part if part > 0 && self.limit > self.next => whole - part,
-            _ => 0,
-        };
-        let missing = size.saturating_sub(used + last);
-        last + whole * missing.div_ceil(whole + BUFFER_OVERHEAD)
-    }
-}
-
-/// Bytes of the writes that fit into `room`. As in Linux, the application is woken when a third of the buffer is free; `more` is what it can write
-/// while that is so.
-fn whole_writes(more: Option<u64>, room: u64, write: u64) -> u64 {
-    more.map_or(0, |more| ((more / write + 1) * write).min(room))
 }
