@@ -123,7 +123,7 @@ def links(params: Mapping[str, Any], *, shaped: bool = True, in_linux: bool = Fa
     long = {"kind": PLAIN, "limit": f"{LONG}p"}
 
     def link(name: str, rate: str, held: Any, delay: str, host: str = "none") -> dict[str, Any]:
-        own = {} if host == "none" else {"host": host}
+        own: dict[str, Any] = {} if host == "none" else {"host": host}
         if shaped and _is_of_registry(held):
             if is_mininet and held is plain:
                 held, delay = {**plain, "kind": "netem", "delay": delay}, "0s"
