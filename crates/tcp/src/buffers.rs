@@ -30,7 +30,7 @@ impl Sender {
             // As in Linux: a buffer takes at most half of the window, so that another one can leave before its ACK.
             bytes = bytes.min(most).min(self.window.cwnd / 2);
         } else {
-            bytes = bytes.min(self.push.place(self.limit) - self.next);
+            bytes = bytes.min(self.push.place(self.limit).saturating_sub(self.next));
         }
         if bytes < left {
             bytes -= bytes % self.window.mss;

@@ -54,7 +54,7 @@ fn a_ping_has_a_separate_buffer() {
 #[test]
 fn a_client_counts_retransmitted_syns() {
     // The answers of the server are lost at first. The client repeats its SYN after one second and two more (RFC 6298 sections 2.1 and 5.5).
-    for (lost_until, repeats, waited) in [("500ms", 1.0, 1_000.0), ("2s", 2.0, 3_000.0)] {
+    for (lost_until, repeats, waited) in [("500ms", 1.0, 1_000.0), ("2900ms", 2.0, 3_000.0)] {
         let outcome = outcome(json!({
             "name": "handshake",
             "duration": "4s",
@@ -72,8 +72,9 @@ fn a_client_counts_retransmitted_syns() {
             (repeats, 0.0, 1.0)
         );
         assert_eq!(of("connections_with_lost_syn"), 1.0);
+        // After two repeats, the window begins with one segment.
         let taken = of("mean_rtt") - waited;
-        assert!((20.0..80.0).contains(&taken), "{taken}");
+        assert!((20.0..100.0).contains(&taken), "{taken}");
     }
 }
 
