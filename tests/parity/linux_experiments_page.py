@@ -102,7 +102,7 @@ SECTIONS = {
             "and 1.29 s (*reverse*; 1.30 s here), six seeds each. With *log 0*, a buffer is 64 KiB larger, halved for "
             "each microsecond of the smallest RTT. That is 20 ns here and was not recorded in the references, whose "
             "buffers have 8 segments on average and ours 26 to 44.",
-            "b": "At 1.5 Mbit/s a run is some sixty round trips long, and with 100 buffers it has one of two courses: a page "
+            "b": "At 1.5 Mbit/s a run has about sixty round trips, and with 100 buffers it has one of two courses: a page "
             "finds the queue full once more in the first 15 s, or not. With one bottleneck between the same hosts and "
             "forty seeds, the second course comes in 15 runs of the simulator and 12 of `linux-virtual` (two segments a "
             "buffer), 1 and 0 (*default*), 1 and 1 (*log 0*); the sRTT of the first one is 815 to 854 ms and 818 to 845 "

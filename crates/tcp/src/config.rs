@@ -106,9 +106,9 @@ pub struct TcpConfig {
     pub byte_counting: bool,
     /// Bytes that the application may write beyond the last acknowledged byte.
     pub send_buffer: Bytes,
-    /// The send buffer grows up to `send_buffer`, and counts memory, as on Linux for an application that sets no buffer. It begins with the memory of
-    /// 20 segments (87,040 bytes for an MSS of 1448) and holds that of two windows (BBR: three) when the window has room. A buffer takes 960 bytes
-    /// besides its payload.
+    /// The send buffer grows up to `send_buffer`, and counts memory, as on Linux for an application that sets no buffer. It holds the
+    /// memory of two windows (BBR: three), at first of ten segments each (87,040 bytes for an MSS of 1448), and grows when the window has room. An
+    /// offload buffer takes 960 bytes besides its payload.
     pub autotuned_send_buffer: bool,
     /// An application that always has data writes when a third of the send buffer is free, this much at a time, as on Linux. 0: it always keeps the
     /// buffer full.

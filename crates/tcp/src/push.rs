@@ -32,7 +32,8 @@ impl Default for Push {
 }
 
 impl Push {
-    /// The application writes little, up to `end`. It is a place if applications write in pieces, and if nothing more is written before it is sent.
+    /// The application writes little, up to `end`. If it writes in pieces, `end` is a place. Otherwise no place is noted, and an older write keeps only
+    /// its next one.
     #[inline]
     pub fn write_little(&mut self, end: u64, in_pieces: bool) {
         if in_pieces {

@@ -41,7 +41,7 @@ impl Sender {
     }
 
     /// As [`writable`](Self::writable) for a buffer that grows. What is written waits in buffers, and the last one may exceed the size.
-    #[cold]
+    #[inline(never)]
     fn writable_by_memory(&mut self, now: Nanos) -> u64 {
         if self.edge == 0 {
             // The handshake gives the size of waiting buffers.
@@ -116,6 +116,9 @@ impl Sender {
     #[inline]
     pub(crate) fn place_pushes(&mut self, from: u64) {
         let (end, mss) = (self.limit, self.window.mss);
+        if end == from {
+            return;
+        }
         if end - from < LONG_WRITE * mss {
             self.push
                 .write_little(end, self.send_buffer.is_written_in_pieces());

@@ -74,7 +74,7 @@ pub(crate) struct Receiver {
     pub(crate) shadowing: bool,
     /// Height of its antenna, m.
     pub(crate) height: f64,
-    /// Height of base stations that have none of their own, m.
+    /// Height of base stations without a `height_m`, m.
     pub(crate) gnb_height: f64,
     /// Its thermal noise, dBm.
     pub(crate) noise_dbm: f64,
@@ -105,7 +105,7 @@ pub(crate) struct Interference {
 }
 
 impl Interference {
-    /// Creates it for a user at its initial position. Each base station has random streams of its own.
+    /// Creates it for a user at its initial position. Each base station draws from its own random streams.
     pub(crate) fn new(
         interferers: &[Interferer],
         receiver: Receiver,

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use bloatlab_cc::CcConfig;
+use bloatlab_tcp::segment::PUSH;
 use bloatlab_tcp::{Endpoint, Segment, TcpConfig};
 use bloatlab_units::{Bytes, MILLISECOND, Streams};
 
-use crate::world::reno;
+use crate::world::{RTT, World, Write, reno};
 
 const MSS: u64 = 1448;
 /// What a Linux 7.2.12 in virtual time wrote in slow start, with an ACK for each segment and segments as buffers (`tcp_wmem` 4096 16384 4194304).
@@ -93,4 +94,22 @@ fn a_buffer_of_fixed_size_is_always_full() {
 fn bbr_gets_memory_for_three_windows() {
     let bbr = CcConfig::Bbr(Default::default());
     assert_eq!(writes(&autotuned(), &bbr, 10)[0], 55 * MSS);
+}
+
+#[test]
+fn the_end_of_the_handshake_is_no_write() {
+    let config = TcpConfig {
+        write_size: Bytes(1_000_000),
+        ..TcpConfig::default()
+    };
+    let mut world = World::clean(&config, &reno(), RTT / 2);
+    let late = Write {
+        at: 2 * RTT,
+        bytes: 100 * MSS,
+    };
+    world.application(0, &[late]);
+    world.open();
+    world.run(3 * RTT, 10_000);
+    let first = world.data(0).next().expect("data was sent");
+    assert!(!first.segment.has(PUSH));
 }

@@ -193,7 +193,7 @@ def rlc_log(packets: pl.DataFrame, most: int, mode: str = "um") -> Iterator[str]
     A packet that enters the buffer gives six lines: the call with the entity, RNTI, LCID and size, the head's waiting
     time, the entry, the number of buffers, their bytes, and the buffer status report with two bytes for the header of
     each buffer. A full buffer gives six others, and the authors' CoDel drops after the call. The authors' RLC prints all
-    of these lines but the head's waiting time, which is later ns-3's. Each UE has a buffer and an entity of its own.
+    of these lines but the head's waiting time, which is later ns-3's. Each UE has its own buffer and entity.
 
     Args:
         packets: Table `packets` of the run.
