@@ -39,7 +39,12 @@ impl Sender {
             let may_grow =
                 ack.acked > 0 || (ack.delivered_now > 0 && self.rack.reorders_far(self.window.mss));
             match self.state {
-                State::Open if may_grow && (was == State::Open || self.prr.is_over_at_once()) => {
+                // After a timeout's slow start (RFC 5681 section 3.1) the ACK that ends it grows the window like the others.
+                State::Open
+                    if may_grow
+                        && (matches!(was, State::Open | State::Loss)
+                            || self.prr.is_over_at_once()) =>
+                {
                     self.cc.on_ack(&mut self.window, &ack)
                 }
                 // Slow start back to ssthresh after a timeout.

@@ -5,6 +5,7 @@ mod handshake;
 mod limited_transmit;
 mod marks;
 mod offload;
+mod recovery;
 mod rules;
 mod send_buffer;
 mod undo;
