@@ -120,6 +120,8 @@ def test_hosts_know_their_own_links() -> None:
     assert [(link["delay"], link.get("host")) for link in clean["boxes"]] == [
         ("2000us", "netem"), ("0s", None), ("0s", "device"), ("2000us", None)
     ]  # fmt: skip
+    # A netem without delay leaves them on the account.
+    assert [link.get("host") for link in scenario(delay="0ms")["boxes"]] == ["device", None, "device", None]
     assert box(clean, "server_out")["queue"]["queue"] == {"kind": "fifo", "limit": "1000p"}
 
 

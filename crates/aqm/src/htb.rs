@@ -266,9 +266,9 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
             return None;
         }
         self.resume = NEVER;
-        let packet = self.inner.dequeue(now, sink);
-        self.inside_buffer = packet.is_some_and(|packet| packet.has_more());
-        let packet = packet?;
+        // If the rest of a buffer has not come yet, it still leaves with what has left.
+        let packet = self.inner.dequeue(now, sink)?;
+        self.inside_buffer = packet.has_more();
         self.buckets
             .take(TokenBucket::cost(u64::from(packet.size())));
         self.lended += 1;

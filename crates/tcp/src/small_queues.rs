@@ -41,15 +41,15 @@ impl Endpoint {
     /// Whether a buffer of `segments` segments must wait because `held` bytes of this connection's memory are still in the host's own queue.
     pub fn must_wait(&self, rules: SmallQueues, segments: u64, held: u64) -> bool {
         let sender = &self.sender;
-        if sender.board.len() as u64 <= segments {
-            // What keeps the ACKs coming must not wait.
-            return false;
-        }
         let payload = if sender.offload.segments {
             sender.largest_buffer()
         } else {
             segments * sender.window.mss
         };
+        if sender.board.len() as u64 <= payload / sender.window.mss {
+            // A single buffer is outstanding. What keeps the ACKs coming must not wait.
+            return false;
+        }
         let rate = sender.pacing.output_rate(&sender.window, sender.rtt.srtt);
         let least = 2 * SmallQueues::memory(payload);
         let limit = (rate >> rules.pacing_shift).max(least).min(rules.most);

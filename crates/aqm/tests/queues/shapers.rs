@@ -377,6 +377,26 @@ fn htb_sends_an_offload_buffer_whole_and_then_pays_for_it() {
 }
 
 #[test]
+fn htb_sends_the_rest_of_a_buffer_that_arrives_while_the_first_packet_leaves() {
+    // After the first packet the bucket is in debt. The queue is empty when the link asks for more, and then the second packet arrives.
+    let mut queue = build(json!({ "kind": "htb", "rate": "8Mbit/s", "burst": "100B" }));
+    let mut log = Log::default();
+    let one = |id: u64| TestPacket {
+        has_more: id == 0,
+        follows: id == 1,
+        ..packet(id, 0)
+    };
+    queue.enqueue(0, one(0), &mut log);
+    assert!(queue.dequeue(0, &mut log).is_some());
+    assert!(queue.dequeue(0, &mut log).is_none());
+    queue.enqueue(0, one(1), &mut log);
+    assert!(queue.dequeue(0, &mut log).is_some());
+    // Another buffer waits for tokens.
+    queue.enqueue(0, one(2), &mut log);
+    assert!(queue.dequeue(0, &mut log).is_none());
+}
+
+#[test]
 fn netem_keeps_each_packet_for_its_delay_and_no_longer() {
     let mut queue = build(json!({ "kind": "netem", "delay": "5ms", "limit": "3p" }));
     let mut log = Log::default();

@@ -61,6 +61,19 @@ fn small_queues_keep_two_buffers() {
 }
 
 #[test]
+fn small_queues_count_the_buffers_that_a_sender_makes() {
+    // At an RTT of 100 ms a sender of 40 segments makes buffers of two. A queue that could hold larger ones does not change that.
+    let tcp = json!({
+        "initial_window": 40, "pacing_shift": 31, "segmentation_offload": true, "gso_max_segs": 44,
+    });
+    let mut document = document("device", "1000buffers", 44, &tcp, 200_000);
+    document["boxes"][1]["delay"] = json!("50ms");
+    document["boxes"][2]["delay"] = json!("50ms");
+    let outcome = run(document);
+    assert_eq!(of_link(&outcome, "max_queue_length"), 4.0);
+}
+
+#[test]
 fn a_queue_of_two_buffers_is_enough_and_the_link_stays_busy() {
     // With this shift the pacing rate adds nothing to the two buffers.
     let tcp = json!({ "pacing_shift": 31 });

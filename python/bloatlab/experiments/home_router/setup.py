@@ -138,11 +138,16 @@ def links(params: Mapping[str, Any], *, shaped: bool = True, in_linux: bool = Fa
     far = plain if is_mininet else long
     router = plain if params["queue"] == PLAIN else queue(params, in_linux=in_linux)
     return [
-        link(DOWN[0], params["server_rate"], far, delay, "netem"),
+        link(DOWN[0], params["server_rate"], far, delay, _own(delay)),
         link(DOWN[1], params["rate"], router, near),
-        link(UP[0], params["rate"], plain, near, "netem" if is_mininet else "device"),
+        link(UP[0], params["rate"], plain, near, _own(near)),
         link(UP[1], params["server_rate"], far, delay),
     ]
+
+
+def _own(delay: str) -> str:
+    """The kind of a host's own link. A netem that delays takes packets off the accounts of their sockets; one without delay does not."""
+    return "netem" if units.duration(delay) > 0 else "device"
 
 
 def _is_of_registry(queue: Any) -> bool:
