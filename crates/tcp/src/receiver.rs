@@ -274,13 +274,17 @@ impl Receiver {
             self.start_quick_acks(now, segment, ecn, rtt.rto());
         }
         let more = segment.has(self.joining);
-        if self.space.note(segment.length, more, self.held_bytes) {
+        let start = unwrap(self.next, segment.seq);
+        let end = start + u64::from(segment.length) + u64::from(fin);
+        let is_alone = self.is_alone(start, end);
+        if self
+            .space
+            .note(segment.length, is_alone, more, self.held_bytes)
+        {
             // An odd number stays and an even one becomes the next: no ACK that is sent at once now is missing later.
             self.quick |= 1;
         }
         let hastened = self.note_mark(segment, ecn);
-        let start = unwrap(self.next, segment.seq);
-        let end = start + u64::from(segment.length) + u64::from(fin);
         if fin {
             self.fin = Some(end - 1);
         }

@@ -14,6 +14,8 @@ pub(crate) const EVER_RETRANSMITTED: u8 = 8;
 pub(crate) const APP_LIMITED: u8 = 16;
 /// It carries FIN, which takes one sequence number and is not payload.
 pub(crate) const WITH_FIN: u8 = 32;
+/// It is the last one of the offload buffer in which it was first sent.
+pub(crate) const ENDS_BUFFER: u8 = 64;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,14 @@ impl Scoreboard {
 
     pub fn get(&self, index: usize) -> Option<&Record> {
         self.records.get(index)
+    }
+
+    /// The newest record ends an offload buffer.
+    #[inline]
+    pub fn end_buffer(&mut self) {
+        if let Some(newest) = self.records.len().checked_sub(1) {
+            self.records[newest].flags |= ENDS_BUFFER;
+        }
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use bloatlab_units::{NEVER, Nanos};
 
 use crate::offload::LARGEST_BUFFER;
 use crate::rack::DUP_THRESH;
-use crate::scoreboard::{APP_LIMITED, LOST, RETRANSMITTED, Record, SACKED, WITH_FIN};
+use crate::scoreboard::{APP_LIMITED, ENDS_BUFFER, LOST, RETRANSMITTED, Record, SACKED, WITH_FIN};
 use crate::segment::{ACK, CWR, FIN, MORE, PUSH, Segment, time_stamp};
 use crate::sender::Sender;
 use crate::state::State;
@@ -225,9 +225,10 @@ impl Sender {
         let Some(index) = self.board.next_lost() else {
             return Sent::Nothing;
         };
-        let (length, sent_at) = self.board.get(index).map_or((0, NEVER), |record| {
-            (u64::from(record.length), record.sent_at)
-        });
+        let Some(&lost) = self.board.get(index) else {
+            return Sent::Nothing;
+        };
+        let length = u64::from(lost.length);
         if self.board.pipe + length > self.window.cwnd && self.board.pipe > 0 {
             self.limited_at = self.next;
             return Sent::Nothing;
@@ -235,7 +236,7 @@ impl Sender {
         self.transmit_again(now, index, segment);
         if self.offload.sets_more {
             self.offload.again += length;
-            if self.goes_on_again(now, index + 1, sent_at) {
+            if self.goes_on_again(now, index + 1, &lost) {
                 segment.flags |= MORE;
             } else {
                 self.offload.again = 0;
@@ -244,11 +245,12 @@ impl Sender {
         Sent::Again
     }
 
-    /// Whether the record at `index` leaves in one buffer with the lost one before it, as Linux retransmits: both left together at `sent_at`.
-    fn goes_on_again(&self, now: Nanos, index: usize, sent_at: Nanos) -> bool {
+    /// Whether the record at `index` leaves in one buffer with the `lost` one before it, as Linux retransmits: they were in one buffer before.
+    fn goes_on_again(&self, now: Nanos, index: usize, lost: &Record) -> bool {
         self.board.get(index).is_some_and(|record| {
             let length = u64::from(record.length);
-            record.sent_at == sent_at
+            !lost.is(ENDS_BUFFER)
+                && record.sent_at == lost.sent_at
                 && record.is(LOST)
                 && !record.is(SACKED | RETRANSMITTED)
                 && self.offload.again + length <= LARGEST_BUFFER

@@ -33,10 +33,11 @@ impl Sender {
     /// An offload buffer has left up to `next`.
     #[inline]
     pub(crate) fn note_buffer_sent(&mut self) {
-        if let Some(memory) = &mut self.send_buffer.memory
-            && self.offload.segments
-        {
-            memory.sent.push_back(self.next);
+        if self.offload.segments {
+            self.board.end_buffer();
+            if let Some(memory) = &mut self.send_buffer.memory {
+                memory.sent.push_back(self.next);
+            }
         }
     }
 

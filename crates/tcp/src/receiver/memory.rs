@@ -64,6 +64,17 @@ impl Memory {
         buffer.saturating_sub(taken) * self.share() / 256
     }
 
+    /// How often the share of payload must be halved until that of a single buffer with this much payload is not below it.
+    pub(super) fn halvings(&self, payload: u64) -> u32 {
+        let mut usual = (payload + BUFFER_OVERHEAD) * self.share() / 256;
+        let mut halvings = 0;
+        while usual > payload {
+            usual /= 2;
+            halvings += 1;
+        }
+        halvings
+    }
+
     /// The memory of this much payload that lies together.
     fn of(&self, payload: u64) -> u64 {
         let buffers = payload.div_ceil(JOINED * self.unit.max(1));

@@ -3,6 +3,10 @@
 use super::{Range, Receiver};
 use crate::segment::{Block, Segment};
 
+/// Fragments of a buffer in Linux (`MAX_SKB_FRAGS`), and bytes of a page.
+const FRAGMENTS: u64 = 17;
+const PAGE: u64 = 4096;
+
 impl Receiver {
     #[cold]
     pub(super) fn out_of_order(&mut self, start: u64, end: u64) {
@@ -37,6 +41,21 @@ impl Receiver {
             return;
         }
         self.hold(start, end);
+    }
+
+    /// Whether data from `start` on is not appended to data in one buffer. As in Linux, a buffer has a limited number of fragments, and data has one for
+    /// each page that it touches.
+    pub(super) fn is_alone(&self, start: u64, end: u64) -> bool {
+        if start <= self.next {
+            return false;
+        }
+        let before = self.held.partition_point(|&(_, e)| e < start);
+        let Some(&(first, _)) = self.held.get(before).filter(|&&(_, e)| e == start) else {
+            return true;
+        };
+        let length = end - start;
+        let whole = FRAGMENTS * length * PAGE / (PAGE + length);
+        (start - first) % whole < length
     }
 
     /// Whether this data will be held in another range than the two most recently changed ones. Linux combines no ACKs about more than two.
@@ -113,5 +132,29 @@ impl Receiver {
             }
         }
         segment.blocks = count as u8;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpConfig;
+
+    #[test]
+    fn a_segment_is_appended_to_what_ends_where_it_starts_while_a_buffer_has_space() {
+        const MSS: u64 = 1448;
+        let mut receiver = Receiver::new(&TcpConfig::default());
+        let alone: Vec<u64> = (2..42)
+            .filter(|&index| {
+                let (start, end) = (index * MSS, (index + 1) * MSS);
+                let is_alone = receiver.is_alone(start, end);
+                receiver.out_of_order(start, end);
+                is_alone
+            })
+            .collect();
+        // As in Linux 7.2.12, where a buffer took 12, 13 and 12 segments: a segment has 1448/4096 more fragments than one, and 17 fit.
+        assert_eq!(alone, [2, 15, 28, 40]);
+        assert!(!receiver.is_alone(0, MSS), "not beyond a hole");
+        assert!(receiver.is_alone(MSS, 2 * MSS), "before the others");
     }
 }

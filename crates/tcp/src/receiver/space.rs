@@ -102,8 +102,9 @@ impl Space {
         self.offer >= self.most && self.read_size == 0
     }
 
-    /// Notes a segment; `more` if the rest of its offload buffer follows. `held` bytes wait beyond holes. Returns whether more is offered because of it.
-    pub(super) fn note(&mut self, length: u16, more: bool, held: u64) -> bool {
+    /// Notes a segment, beyond a hole and not appended to others if it `is_alone`; `more` if the rest of its offload buffer follows. `held` bytes wait
+    /// beyond holes. Returns whether more is offered because of it.
+    pub(super) fn note(&mut self, length: u16, is_alone: bool, more: bool, held: u64) -> bool {
         if !self.memory.ignores(length) {
             self.measure(length, more);
         }
@@ -112,7 +113,15 @@ impl Space {
             return false;
         }
         let bytes = std::mem::take(&mut self.arriving);
-        self.offer < self.most && bytes >= LEAST_TO_GROW && self.grow(bytes, held)
+        let may_grow = self.offer < self.most && bytes >= LEAST_TO_GROW;
+        may_grow && !(is_alone && self.is_wasteful(bytes)) && self.grow(bytes, held)
+    }
+
+    /// As in Linux: a buffer whose payload has a smaller share of its memory than usual lets the window grow only up to half of the largest one, or up
+    /// to a quarter if twice its share is smaller, too, and so on. One that is appended to others shares their headers.
+    fn is_wasteful(&self, bytes: u64) -> bool {
+        let halvings = self.memory.halvings(bytes);
+        halvings > 0 && self.offer > self.memory.holds(self.largest, [0, 0]) >> halvings
     }
 
     /// As in Linux since 6.9: half of the buffer can be payload, until a segment shows the payload's share of its memory.
@@ -228,7 +237,7 @@ mod tests {
     /// How often the window grew in 100 segments, and how large it is.
     fn after_a_hundred(mut space: Space) -> (usize, u64) {
         let grown = (0..100).filter(|_| {
-            let grows = space.note(1448, false, 0);
+            let grows = space.note(1448, false, false, 0);
             space.deliver(0, 1448, 0, 0);
             grows
         });
@@ -262,12 +271,31 @@ mod tests {
     #[test]
     fn a_single_segment_leaves_more_space_than_a_pair() {
         let mut space = space(ReceiveWindow::Growing, 100_000, 0);
-        let pair = |space: &mut Space| !space.note(1448, true, 0) && space.note(1448, false, 0);
+        let pair = |space: &mut Space| {
+            !space.note(1448, false, true, 0) && space.note(1448, false, false, 0)
+        };
         while pair(&mut space) {}
         let pairs = space.offer;
-        assert!(space.note(1448, false, 0), "one segment leaves more");
+        assert!(space.note(1448, false, false, 0), "one segment leaves more");
         assert_eq!(space.offer - pairs, 1448 * 192 / 256);
-        assert!(!space.note(1448, false, 0));
+        assert!(!space.note(1448, false, false, 0));
+    }
+
+    #[test]
+    fn beyond_a_hole_a_wasteful_buffer_grows_no_large_window() {
+        // Pairs have 192/256 of payload, and a single segment 154/256. So one that lies alone lets the window grow up to half of the largest one.
+        let mut space = space(ReceiveWindow::Growing, 1_000_000, 0);
+        let half = 1_000_000 * 192 / 256 / 2;
+        let pair = |space: &mut Space| {
+            space.note(1448, true, true, 0);
+            space.note(1448, true, false, 0)
+        };
+        assert!(pair(&mut space));
+        space.offer = half;
+        assert!(space.note(1448, true, false, 0));
+        assert!(!space.note(1448, true, false, 0), "more than half");
+        assert!(space.note(1448, false, false, 0), "appended to others");
+        assert!(pair(&mut space));
     }
 
     #[test]

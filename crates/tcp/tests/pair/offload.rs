@@ -248,3 +248,29 @@ fn a_lost_buffer_is_sent_again_as_one_buffer() {
     let part = |sent: &&Sent| (u64::from(first) + 1..end).contains(&u64::from(sent.segment.ack));
     assert_eq!(world.sent[1].iter().filter(part).count(), 0);
 }
+
+#[test]
+fn two_lost_buffers_are_sent_again_as_two_buffers() {
+    let config = TcpConfig {
+        receive_offload: true,
+        initial_window: 40,
+        gso_max_segs: 2,
+        ..segmentation()
+    };
+    let cc = CcConfig::Fixed(fixed::Params { window: 60 });
+    let mut world = World::clean(&config, &cc, RTT / 2);
+    world.application(0, &at_once(40 * MSS));
+    // Two buffers of two segments that left together.
+    let mut lost = 0;
+    world.filter = Some(lose(move |end, sent| {
+        let first = 1 + 4 * MSS;
+        let hit = end == 0 && (first..first + 4 * MSS).contains(&u64::from(sent.segment.seq));
+        lost += u32::from(hit && sent.has_data());
+        hit && lost <= 4
+    }));
+    world.open();
+    assert!(world.run(LONG, 100_000));
+    let again = world.data(0).filter(|sent| sent.again);
+    let followed: Vec<bool> = again.map(|sent| sent.segment.has(MORE)).collect();
+    assert_eq!(followed, [true, false, true, false]);
+}
