@@ -188,17 +188,21 @@ impl Cubic {
     /// Congestion avoidance in whole segments (`Variant::Linux`).
     fn avoid_whole(&mut self, window: &mut Window, ack: &Ack, acked: u64) {
         let (mss, cwnd) = (window.mss, window.cwnd / window.mss);
+        let origin = |w_max: f64| w_max as u64 / mss;
         if !self.in_epoch {
             self.start_epoch(window, ack.now);
-            self.whole.start(cwnd);
+            let missing = origin(self.w_max).saturating_sub(cwnd);
+            self.whole.start(cwnd, missing, self.params.c);
         }
         self.whole.acknowledge(acked);
         if self.whole.due(ack.now, cwnd) {
-            // Linux computes the target one minimum RTT ahead, not one smoothed RTT.
-            let t = (ack.now - self.epoch_start + ack.min_rtt) as f64 * 1e-9;
-            let target = whole::target(self.w_max as u64 / mss, self.params.c, t - self.k);
-            self.whole
-                .look(ack.now, cwnd, target, self.cwnd_prior == 0.0);
+            if !self.whole.is_fresh(ack.now) {
+                // Linux computes the target one minimum RTT ahead, not one smoothed RTT.
+                let (origin, epoch) = (origin(self.w_max), self.epoch_start);
+                let target = self.whole.target(origin, epoch, ack.now, ack.min_rtt);
+                let first = self.cwnd_prior == 0.0;
+                self.whole.look(ack.now, cwnd, target, first);
+            }
             if self.params.tcp_friendliness {
                 self.whole.befriend(cwnd, self.alpha_before, mss);
                 self.w_est = (self.whole.reno * mss) as f64;

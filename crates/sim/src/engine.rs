@@ -296,11 +296,13 @@ impl<'a> Engine<'a> {
             return;
         };
         flow.scheduled[end] = NEVER;
-        if flow.ends[end].deadline() <= now {
-            flow.ends[end].on_timer(now);
-            if flow.ends[end].failed() {
-                self.on_handshake_failure(index, end);
-            }
+        if flow.ends[end].deadline() > now {
+            // Nothing may leave that waits for an ACK or for a timer.
+            return flow.set_timers(&mut self.network.schedule, index, end);
+        }
+        flow.ends[end].on_timer(now);
+        if flow.ends[end].failed() {
+            self.on_handshake_failure(index, end);
         }
         self.pump(index, end);
     }

@@ -151,7 +151,7 @@ impl TcpFlow {
 
     /// Schedules the next timer of an endpoint, and the next release of its pacing clock.
     #[inline(always)]
-    fn set_timers(&mut self, schedule: &mut Schedule, index: usize, end: usize) {
+    pub fn set_timers(&mut self, schedule: &mut Schedule, index: usize, end: usize) {
         let (now, own) = (schedule.now, (index * 2 + end) as u32);
         let deadline = self.ends[end].deadline();
         self.set_timer(schedule, index, end, deadline);

@@ -38,7 +38,7 @@ impl Sender {
         bytes.max(first)
     }
 
-    /// Largest size of the next buffer in bytes: a burst of pacing, and more if the hosts are close to each other and the congestion control sets no
+    /// Largest size of the next buffer in bytes, whole segments: a burst of pacing, and more if the hosts are close to each other and the congestion control sets no
     /// rate.
     pub(crate) fn largest_buffer(&self) -> u64 {
         let burst = PacingClock::burst_of(&self.window, self.rtt.srtt);
@@ -46,8 +46,9 @@ impl Sender {
             0 => self.offload.near(self.rtt.min),
             _ => 0,
         };
-        let least = 2 * self.window.mss;
-        (burst + near).max(least).min(self.offload.most)
+        let mss = self.window.mss;
+        let segments = ((burst + near) / mss).max(2);
+        (segments * mss).min(self.offload.most)
     }
 
     /// Bytes up to the end of the waiting buffer that is sent next.

@@ -11,6 +11,7 @@ mod loss;
 mod marks;
 mod offload;
 mod pacing;
+mod probing;
 mod prr;
 mod push;
 mod rack;

@@ -113,13 +113,4 @@ impl Sender {
         self.state = State::Open;
         self.cc.on_recovered(&mut self.window, ack);
     }
-
-    /// RFC 8985 section 7.4.2: if a probe that retransmitted data was necessary, there was a loss that recovery did not see.
-    #[cold]
-    fn end_probe(&mut self, ack: &Ack, duplicate: bool) {
-        if self.probe_repeated && !duplicate && self.state == State::Open {
-            self.enter_cwr(Signal::Loss, ack);
-        }
-        self.probe_end = 0;
-    }
 }

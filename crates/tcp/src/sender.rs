@@ -103,7 +103,9 @@ pub struct Sender {
     /// `next` after the probe, and whether the probe retransmitted old data (RFC 8985 section 7.4).
     pub(crate) probe_end: u64,
     pub(crate) probe_repeated: bool,
+    /// The longest delay of an ACK that the probe timer allows for, and the tick of the host's timers; 0: exact.
     pub(crate) max_ack_delay: Nanos,
+    pub(crate) tick: Nanos,
     /// The most bytes by which an ACK may grow the window; 0: as many as it acknowledged.
     pub(crate) most: u64,
     pub(crate) feedback: EcnFeedback,
@@ -165,7 +167,12 @@ impl Sender {
             probe_wanted: false,
             probe_end: 0,
             probe_repeated: false,
-            max_ack_delay: config.delayed_ack.0 + config.ack_tick.0,
+            // Linux allows for the smallest timeout.
+            max_ack_delay: match config.ack_tick.0 {
+                0 => config.delayed_ack.0,
+                _ => config.min_rto.0,
+            },
+            tick: config.ack_tick.0,
             most: if config.byte_counting { 0 } else { mss },
             feedback: EcnFeedback::Off,
             responds_to_marks: false,
@@ -244,27 +251,5 @@ impl Sender {
         } else {
             self.board.pipe + u64::from(self.board.sacked) * self.window.mss
         }
-    }
-
-    /// RFC 6298 section 5.3 and RFC 8985 section 7.2: restarts the timer, as a probe timer if a probe is allowed.
-    #[inline(always)]
-    pub(crate) fn arm_timer(&mut self, now: Nanos) {
-        let rto = self.rtt.rto();
-        self.timer_is_probe = self.use_probe
-            && self.state == State::Open
-            && self.board.sacked == 0
-            && self.probe_end == 0
-            && self.rtt.srtt > 0;
-        let wait = if self.timer_is_probe {
-            let extra = if self.board.len() == 1 {
-                self.max_ack_delay
-            } else {
-                0
-            };
-            (2 * self.rtt.srtt + extra).min(rto)
-        } else {
-            rto
-        };
-        self.timer = now + wait;
     }
 }

@@ -212,7 +212,7 @@ impl Sender {
 
     /// Sends more of the buffer directly after, unless pacing has ended the burst.
     #[inline]
-    fn go_on(&mut self, now: Nanos, segment: &mut Segment) {
+    pub(crate) fn go_on(&mut self, now: Nanos, segment: &mut Segment) {
         if now < self.pacing.next_send {
             self.offload.rest = 0;
         } else if self.offload.sets_more {
@@ -313,7 +313,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn transmit(&mut self, now: Nanos, length: u64, segment: &mut Segment) {
+    pub(crate) fn transmit(&mut self, now: Nanos, length: u64, segment: &mut Segment) {
         let fin = self.fin_wanted && self.next + length == self.limit;
         let mut record = Record {
             seq: self.next,
@@ -341,7 +341,7 @@ impl Sender {
         }
     }
 
-    fn transmit_again(&mut self, now: Nanos, index: usize, segment: &mut Segment) {
+    pub(crate) fn transmit_again(&mut self, now: Nanos, index: usize, segment: &mut Segment) {
         self.fast_path = false;
         if self.board.pipe == 0 {
             self.first_sent = now;
@@ -417,29 +417,6 @@ impl Sender {
                 self.on_timeout(now);
             }
         }
-    }
-
-    /// RFC 8985 section 7.3: sends one segment of new data, otherwise retransmits the last segment.
-    #[cold]
-    fn transmit_probe(&mut self, now: Nanos, segment: &mut Segment) -> Sent {
-        if self.board.is_empty() {
-            return Sent::Nothing;
-        }
-        self.stats.probes += 1;
-        self.fast_path = false;
-        let length = self.window.mss.min(self.limit.saturating_sub(self.next));
-        let fresh =
-            (length > 0 || (self.fin_wanted && !self.fin_sent)) && self.next + length <= self.edge;
-        self.probe_repeated = !fresh;
-        if fresh {
-            self.transmit(now, length, segment);
-        } else {
-            self.transmit_again(now, self.board.len() - 1, segment);
-        }
-        self.probe_end = self.next;
-        self.timer_is_probe = false;
-        self.timer = now + self.rtt.rto();
-        if fresh { Sent::New } else { Sent::Again }
     }
 
     /// RFC 6298 section 5.4-5.7, RFC 5681 section 3.1.

@@ -1,11 +1,19 @@
-//! CUBIC's growth as Linux computes it: windows and targets are whole segments, and a number of acknowledged segments adds one.
+//! CUBIC's growth as Linux computes it: windows and targets are whole segments, and a number of acknowledged segments adds one. Time passes in jiffies,
+//! and the cubic counts in 1/1024 s.
 
 use bloatlab_units::{MILLISECOND, Nanos};
 
 use crate::growth::Growth;
+use crate::jiffies::jiffies;
 
-/// Linux recomputes the target when the window has changed, or after 1/32 s.
-const LOOK_AGAIN: Nanos = 1000 * MILLISECOND / 32;
+/// A jiffy of Linux with HZ=1000.
+const JIFFY: Nanos = MILLISECOND;
+/// Jiffies per second.
+const HZ: u64 = 1000;
+/// Linux recomputes the target once per jiffy at most: when the window has changed, or after 1/32 s.
+const LOOK_AGAIN: u64 = HZ / 32;
+/// The cubic's constant and its time are in parts of this: C * 1024 per second cubed, which is 1024 cubed of its units.
+const UNIT: u32 = 10;
 /// Where the cubic is flat, the window grows by one segment per this many windows.
 const FLAT: u64 = 100;
 /// Before the first loss, 20 acknowledged segments or fewer add one: growth of at least 5 % per round trip.
@@ -19,20 +27,25 @@ pub(super) struct Whole {
     /// Acknowledged segments that add one segment, and the bytes acknowledged towards the next one.
     price: u64,
     credit: Growth,
-    /// The window and the instant of the last computation.
+    /// The window and the jiffy of the last computation.
     seen: u64,
-    seen_at: Nanos,
+    seen_at: u64,
+    /// C in 1/1024, and the time from the start of the epoch to the turning point in 1/1024 s.
+    c: u64,
+    k: u64,
     /// The estimate of Reno's window, and the bytes acknowledged towards its next segment.
     pub reno: u64,
     reno_acked: u64,
 }
 
 impl Whole {
-    /// Starts an epoch with this window.
-    pub fn start(&mut self, cwnd: u64) {
+    /// Starts an epoch with this window, which is `missing` segments below the turning point.
+    pub fn start(&mut self, cwnd: u64, missing: u64, c: f64) {
         self.reno = cwnd;
         self.reno_acked = 0;
         self.price = 0;
+        self.c = libm::round(c * f64::from(1 << UNIT)).max(1.0) as u64;
+        self.k = cube_root((1 << (4 * UNIT)) / self.c * missing);
     }
 
     /// Drops the bytes counted so far. Called at congestion.
@@ -45,15 +58,34 @@ impl Whole {
         self.reno_acked += acked;
     }
 
-    /// Whether the target must be computed again.
+    /// Whether the price must be computed again.
     pub fn due(&self, now: Nanos, cwnd: u64) -> bool {
-        self.price == 0 || self.seen != cwnd || now - self.seen_at > LOOK_AGAIN
+        self.price == 0 || self.seen != cwnd || now / JIFFY - self.seen_at > LOOK_AGAIN
+    }
+
+    /// Whether the target was computed in this jiffy.
+    pub fn is_fresh(&self, now: Nanos) -> bool {
+        self.price > 0 && now / JIFFY == self.seen_at
+    }
+
+    /// The window that the cubic has one smallest RTT from now, in segments, if its turning point is at `origin`.
+    pub fn target(&self, origin: u64, epoch: Nanos, now: Nanos, min_rtt: Nanos) -> u64 {
+        let passed = now / JIFFY - epoch / JIFFY + jiffies(min_rtt, JIFFY);
+        let t = (passed << UNIT) / HZ;
+        let away = u128::from(t.abs_diff(self.k));
+        let distance = (u128::from(self.c) * away * away * away) >> (4 * UNIT);
+        let distance = u64::try_from(distance).unwrap_or(u64::MAX);
+        if t < self.k {
+            origin.saturating_sub(distance)
+        } else {
+            origin.saturating_add(distance)
+        }
     }
 
     /// Sets how many acknowledged segments add one, from the cubic's target. `first` means that no loss has occurred yet.
     pub fn look(&mut self, now: Nanos, cwnd: u64, target: u64, first: bool) {
         self.seen = cwnd;
-        self.seen_at = now;
+        self.seen_at = now / JIFFY;
         self.price = match target.checked_sub(cwnd) {
             Some(missing) if missing > 0 => cwnd / missing,
             _ => FLAT * cwnd,
@@ -87,13 +119,14 @@ impl Whole {
     }
 }
 
-/// The cubic, `t` seconds from its turning point at `origin`, in whole segments. Linux rounds the distance from the turning point down.
-pub(super) fn target(origin: u64, c: f64, t: f64) -> u64 {
-    let distance = (c * t * t * t).abs() as u64;
-    if t < 0.0 {
-        origin.saturating_sub(distance)
+/// The cube root, rounded down.
+fn cube_root(number: u64) -> u64 {
+    let cube = |root: u64| root * root * root;
+    let near = libm::cbrt(number as f64) as u64;
+    if cube(near + 1) <= number {
+        near + 1
     } else {
-        origin + distance
+        near - u64::from(cube(near) > number)
     }
 }
 
@@ -103,20 +136,37 @@ mod tests {
 
     #[test]
     fn rounds_towards_the_window_before_the_loss() {
-        // 0.4 * 1.3^3 = 0.88, 0.4 * 1.4^3 = 1.10.
-        assert_eq!(target(3, 0.4, -1.3), 3);
-        assert_eq!(target(3, 0.4, -1.4), 2);
-        assert_eq!(target(3, 0.4, 1.3), 3);
-        assert_eq!(target(3, 0.4, 1.4), 4);
+        let mut whole = Whole::default();
+        // 410 / 1024 * K^3 = 4 segments at K = 2.153 s.
+        whole.start(10, 4, 0.4);
+        assert_eq!(whole.k, 2205);
+        let target = |milliseconds: u64| whole.target(14, 0, milliseconds * MILLISECOND, 0);
+        // 0.4 * 1.34^3 = 0.96 and 0.4 * 1.37^3 = 1.03, on both sides of the turning point.
+        assert_eq!([target(0), target(2153 - 1370), target(2153 - 1340)], [11, 13, 14]);
+        assert_eq!([target(2153), target(2153 + 1340), target(2153 + 1370)], [14, 14, 15]);
+        // Jiffies that have begun do not count, but one of the RTT does.
+        assert_eq!(whole.target(14, MILLISECOND - 1, (2153 + 1370) * MILLISECOND, 0), 15);
+        assert_eq!(whole.target(14, 0, (2153 + 1340) * MILLISECOND, 29_001_000), 15);
+    }
+
+    #[test]
+    fn the_cube_root_is_rounded_down() {
+        for root in [1, 2, 9, 100, 1_000_003] {
+            let cube = root * root * root;
+            assert_eq!((cube_root(cube), cube_root(cube + 1)), (root, root));
+            assert_eq!(cube_root((root + 1) * (root + 1) * (root + 1) - 1), root);
+        }
     }
 
     #[test]
     fn a_segment_costs_what_the_target_is_away() {
         let mut whole = Whole::default();
-        whole.start(10);
+        whole.start(10, 0, 0.4);
         assert!(whole.due(0, 10));
         whole.look(0, 10, 13, false);
-        assert!(!whole.due(LOOK_AGAIN, 10) && whole.due(LOOK_AGAIN + 1, 10) && whole.due(0, 11));
+        let [last, next] = [LOOK_AGAIN + 1, LOOK_AGAIN + 2].map(|jiffies| jiffies * JIFFY);
+        assert!(!whole.due(last - 1, 10) && whole.due(next - 1, 10) && whole.due(0, 11));
+        assert!(whole.is_fresh(JIFFY - 1) && !whole.is_fresh(JIFFY));
         // 10 / 3 = 3: two segments for seven, one is kept.
         assert_eq!(whole.earn(7, 1), 2);
         assert_eq!(whole.earn(2, 1), 1);
@@ -135,7 +185,7 @@ mod tests {
     #[test]
     fn renos_window_grows_by_alpha() {
         let mut whole = Whole::default();
-        whole.start(8);
+        whole.start(8, 0, 0.4);
         whole.look(0, 8, 8, false);
         // With alpha 0.529 a step is 15 eighths of a window: 15 segments for a window of 8.
         for acked in 1..=16 {
@@ -152,7 +202,7 @@ mod tests {
         let alpha = 3.0 * 0.85 / 1.15;
         for cwnd in 1..=2 {
             let mut whole = Whole::default();
-            whole.start(cwnd);
+            whole.start(cwnd, 0, 0.4);
             whole.look(0, cwnd, cwnd, false);
             whole.acknowledge(1000);
             whole.befriend(cwnd, alpha, 1);
@@ -176,7 +226,7 @@ mod tests {
                 (reno, left) = (reno + 1, left - step);
             }
             let mut whole = Whole::default();
-            whole.start(cwnd);
+            whole.start(cwnd, 0, 0.4);
             whole.acknowledge(acked);
             whole.befriend(cwnd, 0.9 / 1.7, 1);
             assert_eq!((whole.reno, whole.reno_acked), (reno, left));

@@ -135,9 +135,9 @@ fn a_sender_waits_for_room_for_a_buffer_or_a_third_of_its_window() {
     ] {
         let sizes = by_instant(&sends(&config, window, rtt, apart));
         assert!(sizes.len() > 10, "{sizes:?}");
-        // The first ACK of a round trip finds that nothing has left for a long time, and is used at once.
+        // The first ACK of a round trip finds that nothing has left for a long time, and is used at once. The end of a waiting buffer does not wait.
         let usual = sizes.iter().filter(|&&size| size == segments).count();
-        assert!(10 * usual > 8 * sizes.len(), "{sizes:?}");
+        assert!(10 * usual > 7 * sizes.len(), "{sizes:?}");
     }
 }
 
@@ -179,7 +179,7 @@ fn buffers_that_the_host_cuts_leave_as_segments_of_which_the_last_has_psh() {
     // As with a device that cuts them: three segments, because a third one makes room for a buffer.
     let world = sends(&config, 60, RTT, 50 * MICROSECOND);
     let usual = by_instant(&world).iter().filter(|&&size| size == 3).count();
-    assert!(10 * usual > 8 * by_instant(&world).len());
+    assert!(10 * usual > 7 * by_instant(&world).len());
     assert!(world.data(0).all(|sent| !sent.segment.has(MORE)));
     let data: Vec<&Sent> = world.data(0).collect();
     let ends = data.chunk_by(|a, _| !a.segment.has(PUSH)).map(<[_]>::len);
