@@ -270,12 +270,15 @@ impl Receiver {
             // As in Linux: if the ACK of a duplicate waits for more data, it does not report the duplicate.
             self.duplicate = None;
         }
-        if self.quick_acks > 0 {
-            self.start_quick_acks(now, segment, ecn, rtt.rto());
-        }
-        let more = segment.has(self.joining);
         let start = unwrap(self.next, segment.seq);
         let end = start + u64::from(segment.length) + u64::from(fin);
+        if self.quick_acks > 0 {
+            if start <= self.next && end > self.next {
+                self.end_silence(now, rtt.rto());
+            }
+            self.hasten_after_mark(segment, ecn);
+        }
+        let more = segment.has(self.joining);
         let is_alone = self.is_alone(start, end);
         if self
             .space
@@ -329,13 +332,18 @@ impl Receiver {
         self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
     }
 
-    /// As in Linux: does not delay ACKs for which a sender with a small window may be waiting, after silence, a duplicate or a reduction.
+    /// As in Linux: does not delay ACKs for which a sender with a small window may be waiting, after a timeout without data in sequence.
     #[inline]
-    fn start_quick_acks(&mut self, now: Nanos, segment: &Segment, ecn: Ecn, rto: Nanos) {
+    fn end_silence(&mut self, now: Nanos, rto: Nanos) {
         if now.saturating_sub(self.last_data) > rto {
             self.quick = self.quick.max(self.quick_acks);
         }
         self.last_data = now;
+    }
+
+    /// As in Linux: does not delay the ACKs of a mark and of a reduction.
+    #[inline]
+    fn hasten_after_mark(&mut self, segment: &Segment, ecn: Ecn) {
         // CWR ends the echo before the mark of the same segment is seen.
         let is_first = !self.echo.on || segment.has(CWR);
         if self.echo.feedback == EcnFeedback::Classic && ecn == Ecn::Ce && is_first {
