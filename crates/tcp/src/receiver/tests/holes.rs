@@ -129,8 +129,11 @@ fn data_beyond_a_hole_does_not_end_a_silence() {
         for start in [0, 10, 20] {
             arrive(0, start, 10);
         }
-        arrive(open - SECOND / 2, 40, 10);
+        let halves = 2 * open / SECOND;
+        for half in 1..halves {
+            arrive(half * SECOND / 2, 30 + half * 10, 10);
+        }
         arrive(open, 30, 10);
-        assert_eq!(arrive(open, 50, 10), expected, "{open}");
+        assert_eq!(arrive(open, 30 + halves * 10, 10), expected, "{open}");
     }
 }
