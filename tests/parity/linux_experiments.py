@@ -129,8 +129,8 @@ def _add(table: Table, experiment: str, case: str, side: str, values: Values) ->
 APPLICATION = {"read_size": "64KiB", "write_size": "256KiB"}
 """How the long flow of the references reads and writes."""
 SEND_BUFFER = "4000000B"
-"""The largest size of a send buffer (`tcp_wmem`), which a kernel derives from its memory. That of the references is not known; their pings without
-any delay tell it (2324 ms; here 2321 to 2324 ms with 3.96 to 4.00 MB, and 2333 ms with 4.014 MB)."""
+"""The largest size of a send buffer (`tcp_wmem`), which a kernel derives from its memory. That of the references is not known,
+but their pings without any delay tell it: 2324 ms. Here they take 2321 to 2324 ms with 3.96 to 4.00 MB, and 2333 with 4.014."""
 
 
 def home_router(case: Case) -> dict[str, Any]:

@@ -10,7 +10,7 @@ use crate::source::Source;
 pub(crate) enum Writes {
     /// Whenever there is room.
     Endlessly,
-    /// Once. Then the connection closes.
+    /// Once. Then end 0 closes the connection.
     Once,
     /// Whenever it has something to say.
     OnDemand,
@@ -67,7 +67,7 @@ pub(crate) struct Actions {
     pub answered: Option<Nanos>,
     /// A request failed.
     pub has_failed: bool,
-    /// The application needs this connection no more. The next one takes its place when it is opened.
+    /// The application needs this connection no more, so its end 1 closes, too. The next one takes its place when it is opened.
     pub ends_connection: bool,
     /// When the application is to be called again.
     pub wake_at: Option<Nanos>,

@@ -186,6 +186,9 @@ impl Engine<'_> {
                 .record(now - asked);
             self.push_probe(index, now, now - asked);
         }
+        if actions.ends_connection {
+            self.close(index);
+        }
         if let Some(at) = actions.wake_at {
             self.application_event(at, index, application::WAKE);
         }
@@ -194,6 +197,16 @@ impl Engine<'_> {
         }
         if let Some(end) = actions.send {
             self.pump(index, end);
+        }
+    }
+
+    /// End 1 closes the connection.
+    fn close(&mut self, index: usize) {
+        if let Some(flow) = self.flows[index].tcp()
+            && flow.ends[1].established()
+        {
+            flow.ends[1].close();
+            flow.pump(&mut self.network, index, 1);
         }
     }
 

@@ -86,7 +86,7 @@ pub struct TcpConfig {
     /// Longest delay of a delayed ACK.
     pub delayed_ack: Duration,
     /// A delayed ACK leaves at the first multiple of this time after its delay, as timers of Linux fire at ticks (`CONFIG_HZ`: 1 ms or 4 ms). A SYN is
-    /// sent again at a multiple of 64 times this. 0 is exact.
+    /// sent again at a multiple of 64 times this. Tail loss probes and RACK's timer are 2 ms later, at a tick. 0 is exact.
     pub ack_tick: Duration,
     /// Number of segments that are acknowledged at once before ACKs are delayed: at the start, after a duplicate, and after idle time of an RTO
     /// (Linux's quick ACKs: 16). If above 0, the first CE mark and CWR also cause ACKs at once.

@@ -76,7 +76,11 @@ impl Sender {
             }
             self.rack.retransmissions.pop_front();
         }
-        self.reorder_timer = if wait > 0 { now + wait } else { NEVER };
+        self.reorder_timer = if wait > 0 {
+            self.soon(now, wait)
+        } else {
+            NEVER
+        };
         lost
     }
 

@@ -8,7 +8,7 @@ use crate::sender::Sender;
 use crate::state::State;
 use crate::transmit::Sent;
 
-/// What Linux adds to two round trips if several segments are outstanding.
+/// What Linux adds to the time of a short timer.
 const LINUX_MARGIN: Nanos = 2 * MILLISECOND;
 
 impl Sender {
@@ -28,23 +28,31 @@ impl Sender {
         };
     }
 
-    /// When a probe is due. Linux waits a little longer, up to a tick.
+    /// When a probe is due.
     #[inline]
     fn probe_at(&self, now: Nanos) -> Nanos {
         let wait = 2 * self.rtt.srtt;
-        let is_single = self.board.len() == 1;
-        match self.tick {
-            0 if is_single => now + wait + self.max_ack_delay,
-            0 => now + wait,
-            tick => {
-                let margin = if is_single {
-                    self.max_ack_delay
-                } else {
-                    LINUX_MARGIN
-                };
-                (now / tick + (wait + margin).div_ceil(tick)) * tick
-            }
+        if self.board.len() > 1 {
+            self.soon(now, wait)
+        } else if self.tick == 0 {
+            now + wait + self.max_ack_delay
+        } else {
+            self.tick_after(now, wait + self.max_ack_delay)
         }
+    }
+
+    /// When a timer of this short time fires. Linux adds a little, and its timers fire at ticks.
+    #[inline]
+    pub(crate) fn soon(&self, now: Nanos, wait: Nanos) -> Nanos {
+        match self.tick {
+            0 => now + wait,
+            _ => self.tick_after(now, wait + LINUX_MARGIN),
+        }
+    }
+
+    #[inline]
+    fn tick_after(&self, now: Nanos, wait: Nanos) -> Nanos {
+        (now / self.tick + wait.div_ceil(self.tick)) * self.tick
     }
 
     /// RFC 8985 section 7.3: sends one segment of new data, otherwise retransmits the last segment. As in Linux, the new data is a whole offload buffer

@@ -3,7 +3,7 @@
 use bloatlab_scenario::traffic::fetch::{Connection, IntervalFrom, Params};
 use bloatlab_units::{Nanos, Rng, SECOND};
 
-use crate::application::{Actions, Application, Behavior, Sender};
+use crate::application::{Actions, Application, Behavior, Sender, Writes};
 use crate::intervals::Intervals;
 
 /// Time that a client waits after a connection that could not be opened.
@@ -55,6 +55,14 @@ impl Fetch {
 }
 
 impl Application for Fetch {
+    fn writes(&self) -> Writes {
+        if self.is_persistent {
+            Writes::OnDemand
+        } else {
+            Writes::Once
+        }
+    }
+
     fn reads(&self) -> bool {
         true
     }
