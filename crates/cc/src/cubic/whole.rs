@@ -142,11 +142,23 @@ mod tests {
         assert_eq!(whole.k, 2205);
         let target = |milliseconds: u64| whole.target(14, 0, milliseconds * MILLISECOND, 0);
         // 0.4 * 1.34^3 = 0.96 and 0.4 * 1.37^3 = 1.03, on both sides of the turning point.
-        assert_eq!([target(0), target(2153 - 1370), target(2153 - 1340)], [11, 13, 14]);
-        assert_eq!([target(2153), target(2153 + 1340), target(2153 + 1370)], [14, 14, 15]);
+        assert_eq!(
+            [target(0), target(2153 - 1370), target(2153 - 1340)],
+            [11, 13, 14]
+        );
+        assert_eq!(
+            [target(2153), target(2153 + 1340), target(2153 + 1370)],
+            [14, 14, 15]
+        );
         // Jiffies that have begun do not count, but one of the RTT does.
-        assert_eq!(whole.target(14, MILLISECOND - 1, (2153 + 1370) * MILLISECOND, 0), 15);
-        assert_eq!(whole.target(14, 0, (2153 + 1340) * MILLISECOND, 29_001_000), 15);
+        assert_eq!(
+            whole.target(14, MILLISECOND - 1, (2153 + 1370) * MILLISECOND, 0),
+            15
+        );
+        assert_eq!(
+            whole.target(14, 0, (2153 + 1340) * MILLISECOND, 29_001_000),
+            15
+        );
     }
 
     #[test]

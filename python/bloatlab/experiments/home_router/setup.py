@@ -146,7 +146,7 @@ def links(params: Mapping[str, Any], *, shaped: bool = True, in_linux: bool = Fa
 
 
 def _own(delay: str) -> str:
-    """The kind of a host's own link. A netem that delays takes packets off the accounts of their sockets; one without delay does not."""
+    """The kind of a host's own link. Linux takes what a netem delays off the account of its socket."""
     return "netem" if units.duration(delay) > 0 else "device"
 
 
