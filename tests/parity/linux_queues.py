@@ -90,9 +90,10 @@ EXPLANATIONS = {
         "0.078, 0.113, 0.187 and 0.345 of the link here and 0.078, 0.115, 0.188 and 0.347 in Linux. Two causes of differences "
         "are mended: a packet that HTB had let go stayed in the queue for 121 ns here, so the third packet of a burst found "
         "one and in Linux none, and the receiver acknowledged two segments where Linux waits for a third. One flow at "
-        "50 Mbit/s and 20 ms used 0.640 of the link (200 seeds, standard error 0.005), uses 0.668 now (300 seeds, 0.004), and "
-        "0.684 in Linux (232 seeds, 0.005). At 80 ms, one flow uses 0.351 (0.005) and 0.359 in Linux (132 seeds, 0.008), with "
-        "104.5 and 104.7 drops, and four use 0.568 (0.004) and 0.576 (0.006), with 254 and 259. So at most 2 % is left, beside "
+        "50 Mbit/s and 20 ms used 0.640 of the link (200 seeds, standard error 0.005), uses 0.666 now (100 seeds, 0.006), "
+        "and 0.684 in Linux (232 seeds, 0.005). At 80 ms, one flow uses 0.371 (0.010) and 0.359 in Linux (132 seeds, "
+        "0.008), with 99 and 105 drops, and four use 0.576 (0.007) and 0.576 (0.006), with 240 and 259. So at most 3 % is "
+        "left, beside "
         "a standard deviation of 10 to 30 % between runs. Arrivals and departures at the same instant are not the cause: "
         "random delays of 1 and 20 us change nothing.",
     ),
