@@ -3,9 +3,19 @@
 use bloatlab_tcp::{LossDetection, Pacing, Reduction, TcpConfig};
 use bloatlab_units::{MILLISECOND, Nanos, SECOND};
 
-use crate::world::{Action, LONG, RTT, Sent, World, Write, established, lose, reno};
+use crate::world::{Action, Filter, LONG, RTT, Sent, World, Write, established, lose, reno};
 
 const MSS: u64 = 1448;
+
+/// Loses the first transmission of the first segment.
+fn lose_the_first() -> Filter {
+    let mut lost = false;
+    lose(move |end, sent| {
+        let hit = end == 0 && sent.segment.seq == 1 && sent.segment.length > 0 && !lost;
+        lost |= hit;
+        hit
+    })
+}
 
 #[test]
 fn a_lost_retransmission_waits_for_no_more_than_the_timeout() {
@@ -94,12 +104,7 @@ fn in_linux_the_ack_that_ends_a_recovery_opens_the_window() {
             .collect();
         let mut world = World::clean(&config, &reno(), RTT / 2);
         world.application(0, &writes);
-        let mut lost = false;
-        world.filter = Some(lose(move |end, sent| {
-            let hit = end == 0 && sent.segment.seq == 1 && sent.segment.length > 0 && !lost;
-            lost |= hit;
-            hit
-        }));
+        world.filter = Some(lose_the_first());
         world.open();
         let (mut at, mut since) = (0, None);
         while world.ends[0].sender.window.cwnd != 3 * MSS || since.is_none() {
@@ -167,12 +172,7 @@ fn the_ack_that_ends_slow_start_after_a_timeout_opens_the_window() {
             ..TcpConfig::default()
         };
         let mut world = established(&config, 100 * MSS);
-        let mut lost = false;
-        world.filter = Some(lose(move |end, sent| {
-            let hit = end == 0 && sent.segment.seq == 1 && sent.segment.length > 0 && !lost;
-            lost |= hit;
-            hit
-        }));
+        world.filter = Some(lose_the_first());
         world.open();
         assert!(world.run(LONG, 100_000));
         let again = world.data(0).position(|s| s.again).unwrap();
