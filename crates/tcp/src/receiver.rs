@@ -1,6 +1,7 @@
 //! The receiving half of a connection: reassembly, delayed ACKs, SACK and D-SACK reports, the advertised window, and the ECN echo.
 
 mod compression;
+mod due;
 mod memory;
 mod reassembly;
 mod space;
@@ -233,29 +234,6 @@ impl Receiver {
         }
     }
 
-    /// Starts the timer of a delayed ACK. Its tick is after the delay, never at it: a timer that was set within a tick must not fire early.
-    #[inline]
-    fn delay_ack(&mut self, now: Nanos) {
-        let due = now + self.delayed_ack;
-        self.ack_deadline = match self.ack_tick {
-            0 => due,
-            tick => (due / tick + 1) * tick,
-        };
-    }
-
-    /// Whether data arrived recently, so that no quick ACKs are needed. After a long silence `on_any_data` starts them.
-    #[inline(always)]
-    fn is_data_recent(&mut self, now: Nanos, rtt: &RttEstimator) -> bool {
-        if self.quick_acks == 0 {
-            return true;
-        }
-        let is_recent = now.saturating_sub(self.last_data) <= rtt.rto();
-        if is_recent {
-            self.last_data = now;
-        }
-        is_recent
-    }
-
     /// Slow path: any segment with payload or FIN.
     #[inline(never)]
     fn on_any_data(
@@ -330,27 +308,6 @@ impl Receiver {
         let is_first = start <= self.last_ack;
         let is_later = self.lateness(segment) <= 0;
         self.ts_recent = select_unpredictable(is_first & is_later, segment.tsval, self.ts_recent);
-    }
-
-    /// As in Linux: does not delay ACKs for which a sender with a small window may be waiting, after a timeout without data in sequence.
-    #[inline]
-    fn end_silence(&mut self, now: Nanos, rto: Nanos) {
-        if now.saturating_sub(self.last_data) > rto {
-            self.quick = self.quick.max(self.quick_acks);
-        }
-        self.last_data = now;
-    }
-
-    /// As in Linux: does not delay the ACKs of a mark and of a reduction.
-    #[inline]
-    fn hasten_after_mark(&mut self, segment: &Segment, ecn: Ecn) {
-        // CWR ends the echo before the mark of the same segment is seen.
-        let is_first = !self.echo.on || segment.has(CWR);
-        if self.echo.feedback == EcnFeedback::Classic && ecn == Ecn::Ce && is_first {
-            self.quick = self.quick.max(self.quick_acks.min(2));
-        }
-        // With AccECN this bit is part of the counter and has no separate meaning.
-        self.ack_now |= segment.has(CWR) && self.echo.feedback != EcnFeedback::Accurate;
     }
 
     /// Makes the buffer larger if the sender has become faster, when the application has read everything.
@@ -438,53 +395,6 @@ impl Receiver {
         self.unacked = 0;
         self.ack_now = false;
         self.ack_deadline = NEVER;
-    }
-
-    /// Sends an ACK at once after data beyond a hole, a duplicate or a filled hole (RFC 5681 section 4.2), or lets it wait for more of them.
-    fn report_soon(&mut self, now: Nanos, rtt: &RttEstimator) {
-        // As in Linux: the ACK of a duplicate beyond the hole may wait.
-        let reports_old = self.duplicate.is_some_and(|(start, _)| start < self.next);
-        let may_wait = !self.held.is_empty() && !reports_old && self.quick == 0;
-        let delay = may_wait
-            .then(|| self.compression.delay(self.next, rtt))
-            .flatten();
-        if let Some(delay) = delay {
-            self.ack_deadline = self.ack_deadline.min(now + delay);
-        } else {
-            self.quick = self.quick.saturating_sub(1);
-            self.ack_now = true;
-        }
-    }
-
-    #[inline]
-    fn count_towards_ack(
-        &mut self,
-        now: Nanos,
-        reading: Reading,
-        at_once: bool,
-        more: bool,
-        pushed: bool,
-    ) {
-        self.unacked += 1;
-        let hastens = at_once || self.quick > 0;
-        if self.unacked >= self.ack_every || hastens {
-            if more && !at_once && self.next - self.last_ack < LARGEST_BUFFER {
-                self.ack_deadline = now + JOINING;
-                return;
-            }
-            self.quick = self.quick.saturating_sub(1);
-            match reading {
-                Reading::Later(at) if !hastens => self.ack_deadline = at,
-                _ => self.ack_now = true,
-            }
-            return;
-        }
-        match reading {
-            Reading::All if pushed => self.ack_now = true,
-            Reading::Later(at) if pushed => self.ack_deadline = at,
-            _ if self.ack_deadline == NEVER => self.delay_ack(now),
-            _ => {}
-        }
     }
 
     /// Writes acknowledgment, window, timestamp and SACK blocks into a segment that is about to leave, and resets the ACK timers.
