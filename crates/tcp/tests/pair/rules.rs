@@ -111,6 +111,29 @@ fn a_lost_tail_is_probed_before_the_timeout() {
 }
 
 #[test]
+fn with_a_tick_a_probe_is_two_milliseconds_late() {
+    // The last two of ten segments are lost. The last ACK of the others, at 40 ms, starts the timer with an sRTT of 20 ms.
+    for (tick, due) in [(0, 40 * MILLISECOND), (MILLISECOND, 42 * MILLISECOND)] {
+        let config = TcpConfig {
+            ack_tick: Duration(tick),
+            ..TcpConfig::default()
+        };
+        let mut world = established(&config, 10 * MSS);
+        let mut lost = 0;
+        world.filter = Some(lose(move |end, sent| {
+            let last = end == 0 && sent.has_data() && sent.segment.seq as u64 > 8 * MSS && lost < 2;
+            lost += usize::from(last);
+            last
+        }));
+        world.open();
+        assert!(world.run(LONG, 10_000));
+        let acked = 2 * RTT;
+        let probe = world.data(0).map(|sent| sent.at).find(|&at| at > acked);
+        assert_eq!(probe.map(|at| at - acked), Some(due), "{tick}");
+    }
+}
+
+#[test]
 fn an_ecn_echo_reduces_once_a_window() {
     // RFC 3168 section 6.1.2: every segment of one second is marked, which is about 50 round trips.
     let config = TcpConfig {
