@@ -99,13 +99,13 @@ SECTIONS = {
             "smallest RTT. In the references it is 1 or 2 us, because their kernel's clock goes on by 256 ns whenever it "
             "is read; here it is 20 ns. If each link delays by 0.3 us, sRTT is 1,228 to 1,242 ms here (1,254 ms in one of "
             "their runs), and by 0.5 us, 255 to 458 ms (469 ms in the two others). A page that is not finished at the end "
-            "counts among the lost SYNs here, which makes 1.33 of 1.",
+            "counts among the lost SYNs here: 1.33 for a page instead of 1.",
             "b": "At 1.5 Mbit/s with 100 buffers of two segments, a run has one of two courses: a page finds the queue full "
             "once more in the first 15 s, or not. With one bottleneck between the same hosts and forty seeds, the second "
-            "course comes in 12 runs of the simulator and 12 of `linux-virtual`, pings take 922 and 923 ms, and many runs "
-            "have the same pages to the millisecond. All five runs of the references have the first course. With 20 "
-            "*default* buffers and thirty seeds, pages take 1,924 ms here and 1,896 ms in `linux-virtual`: both are "
-            "faster than in the references, whose hosts also have shapers of their own.",
+            "course comes in 12 runs of the simulator and in 12 of `linux-virtual`, and pings take 922 and 923 ms. All "
+            "five runs of the references have the first course. With 20 *default* buffers and thirty seeds, pages take "
+            "1,924 ms here and 1,896 ms in `linux-virtual`. In the references they take longer. Their hosts also have "
+            "shapers.",
             "c": "Reno and CUBIC run in cycles, and what a page meets depends on its place in the cycle. With one bottleneck "
             "between the same hosts, pages take as long here as in `linux-virtual`: 430 and 433 ms (CUBIC, 20 buffers of "
             "two segments, *same*, forty seeds), 400 and 402 ms (of one segment, twenty seeds), 275 and 275 ms (Reno, "

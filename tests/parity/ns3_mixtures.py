@@ -22,6 +22,19 @@ ALL = frozenset(m.name for m in METRICS)
 PHASES = "20 ms and about 80 ms, one segment per ACK"
 BOTH = "20 ms and 80 ms"
 
+
+def phase_decides(row: Row) -> bool:
+    """Whether the place of an arrival within the time of one packet decides the shares."""
+    return section(row) == PHASES or (row["rtt"] == "20,80" and uses("Fifo", control="Cubic")(row))
+
+
+def section(row: Row) -> str:
+    """The group of the reference."""
+    if "TcpLedbat" in row["cca"]:
+        return "NewReno and LEDBAT"
+    return PHASES if uses("Fifo")(row) and row["delack"] == "1" else BOTH
+
+
 EXPLANATIONS = {
     "a": Explanation(
         lambda r: generation(r) == "3.37, 3.44",
@@ -64,7 +77,7 @@ EXPLANATIONS = {
         "with both faults has 4.11 and 4.28 ms.",
     ),
     "f": Explanation(
-        lambda r: phase_decides(r),
+        phase_decides,
         ALL,
         "A phase effect. Both flows are clocked by the departures of one queue, so what one sends arrives at a fixed "
         "part of a packet's time (0.24 ms) after a departure, and this part decides which flow finds the queue full. "
@@ -74,18 +87,6 @@ EXPLANATIONS = {
         "two segments per ACK, its share goes from 0.39 to 0.86 within 0.24 ms (eight seeds each).",
     ),
 }
-
-
-def phase_decides(row: Row) -> bool:
-    """Whether the place of an arrival within the time of one packet decides the shares."""
-    return section(row) == PHASES or (row["rtt"] == "20,80" and uses("Fifo", control="Cubic")(row))
-
-
-def section(row: Row) -> str:
-    """The group of the reference."""
-    if "TcpLedbat" in row["cca"]:
-        return "NewReno and LEDBAT"
-    return PHASES if uses("Fifo")(row) and row["delack"] == "1" else BOTH
 
 
 def make() -> Iterable[Cell]:

@@ -34,8 +34,6 @@ impl Sender {
         let wait = 2 * self.rtt.srtt;
         if self.board.len() > 1 {
             self.soon(now, wait)
-        } else if self.tick == 0 {
-            now + wait + self.max_ack_delay
         } else {
             self.tick_after(now, wait + self.max_ack_delay)
         }
@@ -44,15 +42,17 @@ impl Sender {
     /// When a timer of this short time fires. Linux adds a little, and its timers fire at ticks.
     #[inline]
     pub(crate) fn soon(&self, now: Nanos, wait: Nanos) -> Nanos {
-        match self.tick {
-            0 => now + wait,
-            _ => self.tick_after(now, wait + LINUX_MARGIN),
-        }
+        let margin = if self.tick == 0 { 0 } else { LINUX_MARGIN };
+        self.tick_after(now, wait + margin)
     }
 
+    /// The tick at which a timer of this time fires, or the exact time without ticks.
     #[inline]
     fn tick_after(&self, now: Nanos, wait: Nanos) -> Nanos {
-        (now / self.tick + wait.div_ceil(self.tick)) * self.tick
+        match self.tick {
+            0 => now + wait,
+            tick => (now / tick + wait.div_ceil(tick)) * tick,
+        }
     }
 
     /// RFC 8985 section 7.3: sends one segment of new data, otherwise retransmits the last segment. As in Linux, the new data is a whole offload buffer

@@ -45,7 +45,7 @@ impl Whole {
         self.reno_acked = 0;
         self.price = 0;
         self.c = libm::round(c * f64::from(1 << UNIT)).max(1.0) as u64;
-        self.k = cube_root((1 << (4 * UNIT)) / self.c * missing);
+        self.k = cube_root(((1u64 << (4 * UNIT)) / self.c).saturating_mul(missing));
     }
 
     /// Drops the bytes counted so far. Called at congestion.
@@ -121,8 +121,9 @@ impl Whole {
 
 /// The cube root, rounded down.
 fn cube_root(number: u64) -> u64 {
-    let cube = |root: u64| root * root * root;
+    let cube = |root: u64| u128::from(root).pow(3);
     let near = libm::cbrt(number as f64) as u64;
+    let number = u128::from(number);
     if cube(near + 1) <= number {
         near + 1
     } else {
@@ -168,6 +169,14 @@ mod tests {
             assert_eq!((cube_root(cube), cube_root(cube + 1)), (root, root));
             assert_eq!(cube_root((root + 1) * (root + 1) * (root + 1) - 1), root);
         }
+        assert_eq!(cube_root(u64::MAX), 2_642_245);
+    }
+
+    #[test]
+    fn a_flat_cubic_has_a_place_for_the_largest_window() {
+        let mut whole = Whole::default();
+        whole.start(2, u64::MAX, 0.0);
+        assert_eq!(whole.k, 2_642_245);
     }
 
     #[test]

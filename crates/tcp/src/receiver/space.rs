@@ -118,7 +118,7 @@ impl Space {
     }
 
     /// As in Linux: a buffer whose payload has a smaller share of its memory than usual lets the window grow only up to half of the largest one, or up
-    /// to a quarter if twice its share is smaller, too, and so on. One that is appended to others shares their headers.
+    /// to a quarter if twice its share is smaller, too, and so on. This is not asked of data that was appended to a buffer: it adds no headers.
     fn is_wasteful(&self, bytes: u64) -> bool {
         let halvings = self.memory.halvings(bytes);
         halvings > 0 && self.offer > self.memory.holds(self.largest, [0, 0]) >> halvings
