@@ -91,7 +91,8 @@ def test_links_flows_and_directions() -> None:
         "quick_acks": 16, "ack_tick": "1ms", "sack_compression": "1ms", "initial_window": 10, "cached_ssthresh": False,
             "receive_window": "autotuned", "autotuned_send_buffer": True, "send_buffer": "4MiB",
     }  # fmt: skip
-    fixed = {"receive_window": "growing", "receive_buffer": "16MB"}
+    # Linux reserves twice what iperf asks for.
+    fixed = {"receive_window": "growing", "receive_buffer": "32000000B"}
     offload = {"segmentation_offload": True, "gso_max_segs": 2, "receive_offload": True}
     assert page["tcp"] == {**usual, **offload}
     assert bulk["tcp"] == {**usual, **offload, **fixed}
@@ -245,9 +246,7 @@ def test_readings_by_hand() -> None:
 
 # The published runs.
 
-NOT_HOLDING = [
-    "col724, 20: mean fetch", "col724, 100: mean fetch", "col724, 20: standard deviation of fetches",
-]  # fmt: skip
+NOT_HOLDING = ["col724, 100: mean fetch", "col724, 20: standard deviation of fetches"]
 """docs/experiments.md says why. In all, real Linux differs from the source as we do."""
 
 

@@ -48,17 +48,27 @@ impl Prr {
     }
 
     /// Records that a segment was sent during recovery.
-    pub fn on_send(&mut self, bytes: u64) {
-        self.out += bytes;
+    pub fn on_send(&mut self, bytes: u64, mss: u64) {
+        self.out += self.counted(bytes, mss);
+    }
+
+    /// What these bytes count: Linux counts segments, so the last one of a page, which is shorter, counts as a whole one.
+    fn counted(&self, bytes: u64, mss: u64) -> u64 {
+        match self.kind {
+            Reduction::PrrBytes => bytes,
+            Reduction::Prr | Reduction::Classic => bytes.next_multiple_of(mss),
+        }
     }
 
     /// Returns the window after this ACK.
     pub fn on_ack(&mut self, ack: &Ack, window: &Window) -> u64 {
-        let (pipe, ssthresh, mss) = (ack.in_flight, window.ssthresh, window.mss);
+        let (ssthresh, mss) = (window.ssthresh, window.mss);
         if self.kind == Reduction::Classic {
             return ssthresh.max(mss);
         }
-        self.delivered += ack.delivered_now;
+        let [pipe, delivered] =
+            [ack.in_flight, ack.delivered_now].map(|bytes| self.counted(bytes, mss));
+        self.delivered += delivered;
         let mut quota = if pipe > ssthresh {
             // RFC 6937 section 3: send in proportion to what is delivered.
             let due = (self.delivered * ssthresh).div_ceil(self.flight);
@@ -70,11 +80,8 @@ impl Prr {
         } else {
             // Slow-start reduction bound while the ACK advances and nothing more is lost; otherwise packet conservation.
             let safe = ack.acked > 0 && ack.lost_now == 0;
-            let bound = self
-                .delivered
-                .saturating_sub(self.out)
-                .max(ack.delivered_now)
-                + if safe { mss } else { 0 };
+            let bound =
+                self.delivered.saturating_sub(self.out).max(delivered) + if safe { mss } else { 0 };
             bound.min(ssthresh - pipe)
         };
         if self.out == 0 {
@@ -117,7 +124,7 @@ mod tests {
             pipe -= 1;
             let quota = step(&mut prr, pipe, 1, 0, 0) - pipe;
             sent.push(quota);
-            prr.on_send(quota);
+            prr.on_send(quota, 1);
             pipe += quota;
         }
         assert_eq!(sent, [1, 0, 1, 0, 1, 0, 1, 0]);
@@ -147,7 +154,7 @@ mod tests {
                     ..Ack::default()
                 };
                 let segments = (prr.on_ack(&ack, &window) - pipe) / 1000;
-                prr.on_send(segments * 1000);
+                prr.on_send(segments * 1000, 1000);
                 pipe += segments * 1000;
                 segments
             });
@@ -179,7 +186,7 @@ mod tests {
     fn catches_up_below_ssthresh_by_slow_start() {
         let mut prr = Prr::new(Reduction::Prr);
         prr.begin(20, 20);
-        prr.on_send(1);
+        prr.on_send(1, 1);
         assert_eq!(
             step(&mut prr, 4, 1, 1, 0),
             4 + 2,
@@ -191,6 +198,28 @@ mod tests {
             "conservation when losses go on"
         );
         assert_eq!(step(&mut prr, 9, 5, 1, 0), 10, "never beyond ssthresh");
+    }
+
+    #[test]
+    fn a_short_segment_counts_as_a_whole_one_except_in_bytes() {
+        // The last segment of a page is delivered. One segment may be sent for it, as in Linux.
+        for (kind, room) in [(Reduction::Prr, 1000), (Reduction::PrrBytes, 700)] {
+            let mut prr = Prr::new(kind);
+            prr.begin(8700, 9000);
+            prr.on_send(1000, 1000);
+            let window = Window {
+                ssthresh: 4000,
+                mss: 1000,
+                ..Window::new(1000, 10)
+            };
+            let ack = |in_flight, delivered_now| Ack {
+                in_flight,
+                delivered_now,
+                ..Ack::default()
+            };
+            prr.on_ack(&ack(3700, 1000), &window);
+            assert_eq!(prr.on_ack(&ack(3000, 700), &window) - 3000, room);
+        }
     }
 
     #[test]

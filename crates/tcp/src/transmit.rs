@@ -375,7 +375,7 @@ impl Sender {
         self.stats.bytes += bytes;
         self.last_sent = now;
         if matches!(self.state, State::Recovery | State::Cwr) {
-            self.prr.on_send(bytes);
+            self.prr.on_send(bytes, self.window.mss);
         }
         self.cc.on_send(
             &mut self.window,

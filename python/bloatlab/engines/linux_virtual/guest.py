@@ -35,7 +35,12 @@ REQUEST, PROGRESS, ERROR, CONSOLE = "request.json", "progress", "error", "consol
 
 @contextmanager
 def finished(
-    kernel: Kernel, request: Mapping[str, Any], seed: int, answer: str, check: Callable[[float], None]
+    kernel: Kernel,
+    request: Mapping[str, Any],
+    seed: int,
+    answer: str,
+    check: Callable[[float], None],
+    initramfs: Path | None = None,
 ) -> Iterator[Path]:
     """Runs a guest, and gives the folder with what it wrote.
 
@@ -45,11 +50,12 @@ def finished(
         seed: Seed of the kernel's random numbers.
         answer: The file that the guest writes last.
         check: Told the share of the run that is done, again and again; raises if the run is to stop.
+        initramfs: The file system that the kernel starts from; the agent's by default.
 
     Raises:
         EngineError: The guest failed, died or stalled.
     """
-    path, _ = image.image()
+    path = initramfs or image.image()[0]
     with folders.folder() as folder:
         (folder / REQUEST).write_text(json.dumps(request), encoding="utf-8")
         with (folder / CONSOLE).open("wb") as console, _cpu() as cpu:

@@ -45,7 +45,15 @@ def image() -> tuple[Path, str]:
     """
     if why := missing():
         raise EngineError(why)
-    programs = _programs()
+    return image_of(_programs())
+
+
+def image_of(programs: Mapping[str, Path]) -> tuple[Path, str]:
+    """The image with these programs, by their paths in it, and their libraries; and its hash. The kernel starts `init`.
+
+    Raises:
+        EngineError: The libraries of a program cannot be found.
+    """
     # Hashing takes longer than a short run, so it is done again only if a program has changed.
     return _image(tuple((name, path, path.stat().st_mtime_ns) for name, path in programs.items()), cache_directory())
 

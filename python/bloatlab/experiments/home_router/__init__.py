@@ -153,7 +153,8 @@ class HomeRouter(Experiment):
         ),
         Parameter(
             "receive_buffer", "16MB", "bytes",
-            allowed="bytes such as 16MB", help="receive buffer of the long flow, which bounds its window",
+            allowed="bytes such as 16MB",
+            help="receive buffer that the long flow asks for (`iperf -w`); Linux reserves twice as much",
             read=read.size, published="16MB",
         ),
     )  # fmt: skip

@@ -37,6 +37,8 @@ DEVICE = "100Gbit/s"
 """Rate of a virtual Ethernet device, which takes next to no time for a packet; the shapers are slower."""
 MININET_BURST = "15000B"
 """Mininet's `burst 15k` for HTB. `cburst` keeps its default of one packet, so no more leaves at once."""
+ECHO = "84B"
+"""Size of the IP packet of a `ping`: 56 bytes of data and two headers."""
 STARTS = 0.1
 """Range of the random starts in seconds, except for the page; runs by hand differ by as much."""
 
@@ -192,8 +194,7 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "name": BULK,
             "cca": shared.as_in_linux(params["cca"]),
-            # iperf sets the buffer, so that Linux does not tune it.
-            "tcp": {**tcp, "receive_window": "growing", "receive_buffer": params["receive_buffer"]},
+            "tcp": {**tcp, "receive_window": "growing", "receive_buffer": _reserved(params["receive_buffer"])},
             "start_jitter": _drawn(params, STARTS),
             **down,
         },
@@ -207,8 +208,13 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
         },
         {
             "name": PING,
-            "traffic": {"kind": "ping", "interval": params["ping_interval"]},
+            "traffic": {"kind": "ping", "interval": params["ping_interval"], "size": ECHO},
             "start_jitter": _drawn(params, STARTS),
             **down,
         },
     ]
+
+
+def _reserved(buffer: str) -> str:
+    """The memory of a receive buffer that a program asks for: Linux reserves twice as much, and does not tune it (socket(7))."""
+    return f"{2 * units.size(buffer)}B"
