@@ -4,18 +4,77 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
-from bloatlab.experiments.claim import Cases
+from bloatlab.experiments.claim import Cases, Metrics
 
 Document = dict[str, Any]
 """A scenario without its name."""
-Value = Callable[[Cases], float | None]
 
 PACKET = 1500
 """Bytes of a full packet."""
 MSS = 1448
 """Payload of it."""
+SEEDS = tuple(range(42, 47))
+"""The seeds of a case in which anything is random."""
+OURS = "the bound is ours"
+"""How the note of a claim begins whose source gives a rule without a number."""
+
+
+def run_key(case: str, seed: int) -> str:
+    """The key of one run among the published runs."""
+    return f"{case} #{seed}"
+
+
+def runs_of(cases: Cases, case: str) -> list[Metrics]:
+    """The metrics of the runs of a case, one for each seed."""
+    return [metrics for key, metrics in cases.items() if key.partition(" #")[0] == case]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A number of each run of a case, and its mean over the seeds."""
+
+    case: str
+    read: Callable[[Metrics], float]
+
+    def each(self, cases: Cases) -> list[float]:
+        """The number of each seed."""
+        return [self.read(metrics) for metrics in runs_of(cases, self.case)]
+
+    def __call__(self, cases: Cases) -> float | None:
+        """The mean; `None` without runs of the case."""
+        values = self.each(cases)
+        return fmean(values) if values else None
+
+    def span(self, cases: Cases, digits: int = 3) -> str:
+        """The smallest and the largest value of the seeds."""
+        return span(self.each(cases), digits)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """A number made of several readings. The combination is of their means."""
+
+    readings: tuple[Reading, ...]
+    combine: Callable[[Sequence[float]], float]
+
+    def each(self, cases: Cases) -> list[float]:
+        """The number of each seed."""
+        return [self.combine(values) for values in zip(*(one.each(cases) for one in self.readings), strict=False)]
+
+    def __call__(self, cases: Cases) -> float | None:
+        """The number from the means; `None` without the runs of all cases."""
+        means = [mean for one in self.readings if (mean := one(cases)) is not None]
+        return self.combine(means) if len(means) == len(self.readings) else None
+
+
+def span(values: Sequence[float], digits: int = 3) -> str:
+    """The smallest and the largest of some values, such as `17 to 20`."""
+    low, high = (f"{value:.0f}" if value >= 100 else f"{value:.{digits}g}" for value in (min(values), max(values)))
+    return low if low == high else f"{low} to {high}"
 
 
 def packets(mbps: float, seconds: float) -> float:
@@ -40,40 +99,31 @@ def fifo(mbps: float, seconds: float) -> dict[str, Any]:
     return {"kind": "fifo", "limit": f"{round(packets(mbps, seconds))}p"}
 
 
-def flow(case: str, metric: str, name: str = "flow_1") -> Value:
+def flow(case: str, metric: str, name: str = "flow_1") -> Reading:
     """A metric of one flow."""
-    return lambda cases: float(cases[case]["flow_metrics"][name][metric])
+    return Reading(case, lambda run: float(run["flow_metrics"][name][metric]))
 
 
-def link(case: str, metric: str) -> Value:
+def link(case: str, metric: str) -> Reading:
     """A metric of the bottleneck."""
-    return lambda cases: float(cases[case]["link_metrics"]["bottleneck"][metric])
+    return Reading(case, lambda run: float(run["link_metrics"]["bottleneck"][metric]))
 
 
-def mean(case: str, metric: str) -> Value:
-    """Mean of a metric over the flows of a case."""
-
-    def value(cases: Cases) -> float:
-        flows = cases[case]["flow_metrics"].values()
-        return math.fsum(flow[metric] for flow in flows) / len(flows)
-
-    return value
-
-
-def total(case: str, metric: str, over: float) -> Value:
+def total(case: str, metric: str, over: float = 1.0) -> Reading:
     """Sum of a metric over the flows of a case, in another unit."""
-
-    def value(cases: Cases) -> float:
-        return math.fsum(flow[metric] for flow in cases[case]["flow_metrics"].values()) / over
-
-    return value
+    return Reading(case, lambda run: math.fsum(flow[metric] for flow in run["flow_metrics"].values()) / over)
 
 
-def share(case: str, name: str) -> Value:
+def largest(case: str, metric: str) -> Reading:
+    """Largest value of a metric among the flows of a case."""
+    return Reading(case, lambda run: max(float(flow.get(metric, 0)) for flow in run["flow_metrics"].values()))
+
+
+def share(case: str, name: str) -> Reading:
     """Share of a flow in the throughput of all flows."""
 
-    def value(cases: Cases) -> float:
-        flows = cases[case]["flow_metrics"]
+    def read(run: Metrics) -> float:
+        flows = run["flow_metrics"]
         return float(flows[name]["mean_throughput_l4"]) / math.fsum(f["mean_throughput_l4"] for f in flows.values())
 
-    return value
+    return Reading(case, read)

@@ -1,11 +1,11 @@
-"""Standing queues: at the marking threshold, at Vegas's alpha and beta, and at Copa's 1 / delta."""
+"""Standing queues: at the marking threshold, and at Vegas's alpha and beta."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from bloatlab.experiments.behaviour.parts import Document, bottleneck, fifo, link, packets
+from bloatlab.experiments.behaviour.parts import OURS, Document, bottleneck, link, packets
 from bloatlab.experiments.claim import Claim
 
 DC_RATE, DC_RTT, THRESHOLD = 1000.0, 100e-6, 20
@@ -22,12 +22,6 @@ PRAGUE = ((100.0, 10.0, 1), (100.0, 10.0, 2), (40.0, 5.0, 1))
 L4S = "RFC 9332 section 1.4"
 VEGAS = {"vegas": (2, 4, "Linux's alpha 2, beta 4"), "vegas 1/3": (1, 3, "ns-2's alpha 1, beta 3")}
 BOOK = "Peterson, Brakmo and Davie, TCP Congestion Control, section 5.1: alpha to beta extra buffers"
-COPA_RATES, COPA_FLOWS, COPA_RTT, DELTA = (20.0, 50.0, 100.0), (1, 2, 4, 8), 0.04, 0.5
-ARUN = "Arun and Balakrishnan 2018 section 3: a mean of 1.25 / delta packets per flow"
-FULL = (
-    "; the buffer stays full: a flow that starts on a full queue takes it for the base RTT, and Copa does not react to "
-    "losses. In an infinite buffer and with `competitive = false`, the queue is shorter, 26 to 50 packets (three seeds)"
-)
 
 
 def _dctcp(flows: int) -> str:
@@ -36,10 +30,6 @@ def _dctcp(flows: int) -> str:
 
 def _prague(mbps: float, rtt: float, flows: int) -> str:
     return f"prague x {flows}, {mbps:g} Mbit/s, {rtt:g} ms"
-
-
-def _copa(flows: int, mbps: float) -> str:
-    return f"copa x {flows}, {mbps:g} Mbit/s"
 
 
 def _flows(cca: Any, count: int, interval: str) -> list[dict[str, Any]]:
@@ -64,13 +54,6 @@ CASES: dict[str, Document] = {
             20, 40, "infinite", _flows({"kind": "vegas", "alpha": alpha, "beta": beta}, 1, "0s"), stop=60, warmup=20,
         )
         for case, (alpha, beta, _) in VEGAS.items()
-    },
-    **{
-        # Section 3 is about flows whose propagation delay is not shorter than the queueing delay: a buffer of one BDP.
-        _copa(count, mbps): bottleneck(
-            mbps, 1000 * COPA_RTT, fifo(mbps, COPA_RTT), _flows("copa", count, "200ms"), stop=120, warmup=20,
-        )
-        for mbps in COPA_RATES for count in COPA_FLOWS
     },
 }  # fmt: skip
 
@@ -109,7 +92,7 @@ CLAIMS: tuple[Claim, ...] = (
             Claim(
                 f"{_prague(mbps, rtt, count)}: mean queueing delay stays near the step", 0.5,
                 link(_prague(mbps, rtt, count), "mean_sojourn"), "ms", f"{SAWTOOTH}, here 0.7 ms or more", "derived",
-                bound="at least", note="the bound is half of the step",
+                bound="at least", note=f"{OURS}: half of the step",
             ),
             Claim(
                 f"{_prague(mbps, rtt, count)}: 99th percentile", 2, link(_prague(mbps, rtt, count), "p99_sojourn"),
@@ -131,13 +114,5 @@ CLAIMS: tuple[Claim, ...] = (
                 note="tolerance: Linux computes the backlog in whole segments",
             ),
         )
-    ),
-    *(
-        Claim(
-            f"{_copa(count, mbps)}: mean queue", 1.25 / DELTA * count, link(_copa(count, mbps), "mean_queue_length"),
-            "packets", ARUN, "stated", relative=0.1,
-            note="the paper states no tolerance; we chose a tenth" + (FULL if (mbps, count) == (20.0, 8) else ""),
-        )
-        for mbps in COPA_RATES for count in COPA_FLOWS
     ),
 )  # fmt: skip
