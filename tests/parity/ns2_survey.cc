@@ -1,5 +1,5 @@
-// What ns-2 2.35 lacks of the survey: LEDBAT for Agent/TCP/Linux, Queue/CoDel and Queue/CHOKe. A Tcl library for `load`
-// (see `ns2_survey.py`), written from draft-ietf-ledbat-congestion, RFC 8289 and the paper of Pan, Prabhakar and Psounis.
+// What ns-2 2.35 lacks of the survey: LEDBAT for Agent/TCP/Linux, Queue/CoDel and Queue/CHOKe; and a variant of its TCP-LP. A
+// Tcl library for `load` (see `ns2_survey.py`), written from draft-ietf-ledbat-congestion, RFC 8289 and the paper of Pan, Prabhakar and Psounis.
 
 #include <cmath>
 #include <cstring>
@@ -14,6 +14,7 @@ extern "C" {
 int tcp_register_congestion_control(struct tcp_congestion_ops*);
 u32 tcp_reno_ssthresh(struct tcp_sock*);
 u32 tcp_reno_min_cwnd(const struct tcp_sock*);
+void tcp_reno_cong_avoid(struct tcp_sock*, u32, u32, u32, int);
 }
 
 namespace {
@@ -53,18 +54,61 @@ void LedbatAvoid(tcp_sock* sk, u32, u32, u32, int) {
     state->fraction = wanted - double(sk->snd_cwnd);
 }
 
-int Register(tcp_congestion_ops& ops, const char* name, void (*init)(tcp_sock*)) {
+// TCP-LP as in ns-2 (tcp_lp.c), but with the one-way delay itself. That of ns-2 estimates the clock rate of the receiver from
+// the spacing of ACKs first, although both clocks count milliseconds.
+struct Lp {
+    double smoothed_ms;
+    double shortest_ms;
+    double longest_ms;
+    u32 last_sign;
+    u32 inference;
+};
+
+Lp* LpState(tcp_sock* sk) { return reinterpret_cast<Lp*>(sk->icsk_ca_priv); }
+
+void LpInit(tcp_sock* sk) { *LpState(sk) = Lp{0, 1e9, 0, 0, 0}; }
+
+bool LpRests(const Lp& state) { return state.last_sign && tcp_time_stamp - state.last_sign < state.inference; }
+
+void LpAcked(tcp_sock* sk, u32, long long) {
+    const u32 echoed = sk->rx_opt.rcv_tsecr;
+    const double delay = double(sk->rx_opt.rcv_tsval) - double(echoed);
+    Lp* state = LpState(sk);
+    if (delay <= 0) return;
+    state->shortest_ms = std::fmin(state->shortest_ms, delay);
+    state->longest_ms = std::fmax(state->longest_ms, delay);
+    state->smoothed_ms = state->smoothed_ms > 0 ? state->smoothed_ms + (delay - state->smoothed_ms) / 8 : delay;
+    if (tcp_time_stamp > echoed) state->inference = 3 * (tcp_time_stamp - echoed);
+    if (state->smoothed_ms <= state->shortest_ms + 0.15 * (state->longest_ms - state->shortest_ms)) return;
+    const u32 half = sk->snd_cwnd / 2;
+    sk->snd_cwnd = LpRests(*state) || half < 1 ? 1 : half;
+    state->shortest_ms = state->smoothed_ms;
+    state->longest_ms = 2 * state->smoothed_ms;
+    state->last_sign = tcp_time_stamp;
+}
+
+void LpAvoid(tcp_sock* sk, u32 ack, u32 rtt, u32 in_flight, int flag) {
+    if (!LpRests(*LpState(sk))) tcp_reno_cong_avoid(sk, ack, rtt, in_flight, flag);
+}
+
+int Register(
+    tcp_congestion_ops& ops,
+    const char* name,
+    void (*init)(tcp_sock*),
+    void (*avoid)(tcp_sock*, u32, u32, u32, int),
+    void (*acked)(tcp_sock*, u32, long long)
+) {
     ops.flags = TCP_CONG_RTT_STAMP;
     ops.init = init;
     ops.ssthresh = tcp_reno_ssthresh;
     ops.min_cwnd = tcp_reno_min_cwnd;
-    ops.cong_avoid = LedbatAvoid;
-    ops.pkts_acked = LedbatAcked;
+    ops.cong_avoid = avoid;
+    ops.pkts_acked = acked;
     std::strcpy(ops.name, name);
     return tcp_register_congestion_control(&ops);
 }
 
-tcp_congestion_ops ledbat, ledbat_data;
+tcp_congestion_ops ledbat, ledbat_data, lp_delay;
 
 class CoDel : public Queue {
 public:
@@ -202,6 +246,8 @@ public:
 extern "C" int Survey_Init(Tcl_Interp*) {
     new CoDelClass;
     new ChokeClass;
-    const int failed = Register(ledbat, "ledbat", LedbatInit) | Register(ledbat_data, "ledbat-data", LedbatDataInit);
+    int failed = Register(ledbat, "ledbat", LedbatInit, LedbatAvoid, LedbatAcked);
+    failed |= Register(ledbat_data, "ledbat-data", LedbatDataInit, LedbatAvoid, LedbatAcked);
+    failed |= Register(lp_delay, "lp-delay", LpInit, LpAvoid, LpAcked);
     return failed ? TCL_ERROR : TCL_OK;
 }

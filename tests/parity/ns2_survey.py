@@ -1,31 +1,34 @@
-"""Makes `ns2_survey.csv` of the experiment `aqm-survey`: its points in ns-2 2.35, means over the seeds.
+"""Makes `ns2_survey.csv` of the experiment `aqm-survey`: its points in ns-2 2.35, means and standard errors over the seeds.
 
     python tests/parity/ns2_survey.py ns-2.35/
 
 Needs `ns`, g++, the headers of libtclcl and libotcl, and the source tree of ns-2 2.35 with an `autoconf.h`, for the headers
-of the plug-in `ns2_survey.cc`. Some 700 runs, a few minutes on two cores.
+of the plug-in `ns2_survey.cc`. Some 4,300 runs, a quarter of an hour on two idle cores.
 """
 
 from __future__ import annotations
 
 import csv
+import os
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 
-from bloatlab.experiments.aqm_survey.cases import CAPS, WLDS
+from bloatlab.experiments.aqm_survey.cases import BUFS, CAPS, WLDS
 from bloatlab.experiments.aqm_survey.measures import MEASURES
-from bloatlab.experiments.aqm_survey.ns2 import COLLIDING, DATA, DISTINCT, FILE, Cell
-from bloatlab.experiments.aqm_survey.setup import EQUAL, QUEUES, mbps
+from bloatlab.experiments.aqm_survey.ns2 import AT_ONCE, COLLIDING, DATA, DELAY, DISTINCT, FILE, NO_TIMESTAMPS, Cell
+from bloatlab.experiments.aqm_survey.setup import EQUAL, FLOWS, QUEUES, RENO, mbps
 
 HERE = Path(__file__).parent
-SEEDS = range(1, 6)
-AT_BASE = range(1, 11)
+SEEDS = range(1, 11)
+AT_BASE = range(1, 101)
+OFF_AXES = range(1, 6)
 FLAGS = (
     "-O2 -fPIC -shared -std=gnu++11 -fpermissive -w -DUSE_INTERP_RESULT -DTCP_DELAY_BIND_ALL -DNO_TK -DTCLCL_CLASSINSTVAR "
     "-DCPP_NAMESPACE=std -DUSE_SINGLE_ADDRESS_SPACE -DHAVE_SNPRINTF -DHAVE_STRING_H -DHAVE_BCOPY -DHAVE_BZERO -DHAVE_STRTOLL"
@@ -33,30 +36,89 @@ FLAGS = (
 HEADERS = ("", "common", "link", "mac", "mobile", "queue", "tcp", "tools", "trace")
 
 
-def cells() -> Iterator[Cell]:
-    """The base point, and the axes on which the slides state a trend that ours do not show."""
+COLLISION = re.compile(r"Collisions between (\d+) and (\d+) src addresses")
+"""What DRR prints for each packet of a flow whose queue belongs to another flow too."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run prints."""
+
+    measures: list[str]
+    """As text; empty where a class has no flows."""
+    shared: frozenset[str]
+    """Numbers of the senders' nodes that share a queue of DRR, such as `15+16`."""
+
+
+def base_cells() -> Iterator[Cell]:
+    """The base point, and variations that show causes."""
     for ccp in ("ledbat", "lp"):
         yield from (Cell(queue, ccp) for queue in QUEUES.values())
-    yield from (Cell("SFQ", first=COLLIDING), Cell("DRR", first=DISTINCT), Cell("DRR", DATA))
+        yield Cell("DropTail", ccp, jitter=0)
+        yield Cell("DropTail", ccp, start=AT_ONCE, jitter=0)
+    yield from (
+        Cell("SFQ", first=COLLIDING),
+        Cell("DRR", first=DISTINCT),
+        Cell("DRR", DATA),
+        Cell("DRR", DATA, first=DISTINCT),
+    )
     yield from (Cell(queue, mode=EQUAL) for queue in ("SFQ", "DRR"))
+    yield Cell("SFQ", NO_TIMESTAMPS)
+
+
+def cells() -> Iterator[Cell]:
+    """The base point, and every axis on which the slides state a trend of a queue or algorithm that ns-2 2.35 has."""
+    yield from base_cells()
+    yield from (Cell(queue, DELAY) for queue in QUEUES.values())
     for queue in QUEUES.values():
         yield from (Cell(queue, wld=wld) for wld in WLDS)
-        yield from (Cell(queue, cap=mbps(cap)) for cap in CAPS)
-    yield from (Cell("DropTail", "lp", mbps(cap)) for cap in CAPS)
+        yield from (Cell(queue, buf=buf) for buf in BUFS)
+        yield from (Cell(queue, ccp, mbps(cap)) for ccp in ("ledbat", "lp") for cap in CAPS)
+    yield from (Cell(queue, buf=buf, mode=EQUAL) for queue in ("SFQ", "DRR") for buf in BUFS)
+    yield from (Cell("DropTail", "lp", buf=buf) for buf in BUFS)
+    yield from cells_off_axes()
 
 
-def run(library: Path, cell: Cell, seed: int) -> list[str]:
-    """The metrics of one run, as text; empty where a class has no flows."""
+def cells_off_axes() -> Iterator[Cell]:
+    """CAP with a line per BUF, for slides 7 and 8; and flows that all start at the same time."""
+    for cap in map(mbps, CAPS):
+        yield Cell("DropTail", "lp", cap, start=AT_ONCE, jitter=0)
+        yield from (Cell("DropTail", cap=cap, buf=buf) for buf in BUFS)
+        yield from (Cell("DropTail", RENO, cap, buf, start=AT_ONCE) for buf in BUFS)
+
+
+def seeds_of() -> Mapping[Cell, range]:
+    """The cells in the order of the file, and their seeds."""
+    found = dict.fromkeys(cells(), SEEDS)
+    on_axes = {
+        cell for cell in found if cell == Cell(cell.queue, cell.ccp, cell.cap) or cell == Cell(cell.queue, buf=cell.buf)
+    }
+    found |= {cell: OFF_AXES for cell in cells_off_axes() if cell not in on_axes}
+    return found | dict.fromkeys(base_cells(), AT_BASE)
+
+
+def run(library: Path, cell: Cell, seed: int) -> Run:
+    """Makes one run."""
     command = ["ns", HERE / "ns2_survey.tcl", library, *astuple(cell), seed]
-    out = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True).stdout
+    done = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
     # ns-2 also prints its commands.
-    return next(line for line in out.splitlines() if "," in line).split(",")[8:]
+    line = next(line for line in done.stdout.splitlines() if line.count(",") > len(MEASURES))
+    # The queue for ACKs has collisions of its own, between receivers.
+    senders = {str(node) for node in range(cell.first, cell.first + FLOWS)}
+    shared = {"+".join(sorted(pair)) for pair in COLLISION.findall(done.stderr) if senders >= set(pair)}
+    return Run(line.split(",")[-len(MEASURES) :], frozenset(shared))
 
 
 def mean(values: list[str]) -> str:
     """The mean of those that there are."""
     found = [float(value) for value in values if value]
     return f"{fmean(found):.6g}" if found else ""
+
+
+def error(values: list[str]) -> str:
+    """The standard error of the mean."""
+    found = [float(value) for value in values if value]
+    return f"{stdev(found) / len(found) ** 0.5:.3g}" if found else ""
 
 
 def main(source: Path) -> None:
@@ -66,16 +128,15 @@ def main(source: Path) -> None:
         folders = [f"-I{source / name}" for name in HEADERS]
         folders += [f"-I/usr/include/{name}" for name in ("tcl", "otcl", "tclcl")]
         subprocess.run(["g++", *FLAGS.split(), *folders, HERE / "ns2_survey.cc", "-o", library], check=True)
-        every = list(dict.fromkeys(cells()))
-        with ThreadPoolExecutor() as pool, FILE.open("w", newline="") as out:
+        with ThreadPoolExecutor(os.cpu_count()) as pool, FILE.open("w", newline="") as out:
             rows = csv.writer(out, lineterminator="\n")
-            rows.writerow((*Cell.__dataclass_fields__, "runs", *MEASURES))
-            for cell in every:
-                seeds = AT_BASE if cell == Cell(cell.queue, cell.ccp, mode=cell.mode, first=cell.first) else SEEDS
+            errors = [f"{name}_error" for name in MEASURES]
+            rows.writerow((*Cell.__dataclass_fields__, "runs", "shared", *MEASURES, *errors))
+            for cell, seeds in seeds_of().items():
                 found = list(pool.map(lambda seed, cell=cell: run(library, cell, seed), seeds))
-                rows.writerow(
-                    (*astuple(cell), len(seeds), *(mean(list(column)) for column in zip(*found, strict=True)))
-                )
+                shared = " ".join(sorted(frozenset[str]().union(*(one.shared for one in found))))
+                columns = [list(column) for column in zip(*(one.measures for one in found), strict=True)]
+                rows.writerow((*astuple(cell), len(seeds), shared, *map(mean, columns), *map(error, columns)))
                 out.flush()
 
 

@@ -1,15 +1,19 @@
 # The dumbbell of `aqm-survey` in ns-2. Prints one row of `ns2_survey.csv` (see `ns2_survey.py`).
 #
-#   ns ns2_survey.tcl ./libsurvey.so DRR ledbat 4 400 5 as-published 11 1
+#   ns ns2_survey.tcl ./libsurvey.so DRR ledbat 4 400 5 as-published 11 5 0.1 1
 #
-# Arguments: the library of `ns2_survey.cc`, queue, congestion control of the low-priority flows, rate in Mbit/s, limit in
-# packets, number of Reno flows, mode (with equal-limits, SFQ and DRR have the limit too), the number of the first sender's
-# node, and the seed. Senders and then receivers have consecutive numbers, which SFQ and DRR hash. RTT 52 ms: 20 ms on the bottleneck and 3 ms on each side.
+# Arguments: the library of `ns2_survey.cc`, queue, congestion control of the low-priority flows (`lp-no-timestamps`: `lp`,
+# and no flow has TCP timestamps), rate in Mbit/s, limit in packets, number of Reno flows, mode (with equal-limits, SFQ and
+# DRR have the limit too), the number of the first sender's node, the start of the low-priority flows in seconds, the largest
+# random delay of each start in seconds, and the seed. Senders and then receivers have consecutive numbers, which SFQ and DRR
+# hash. RTT 52 ms: 20 ms on the bottleneck and 3 ms on each side.
 
-lassign $argv library kind ccp rate limit wld mode first seed
+lassign $argv library kind ccp rate limit wld mode first start jitter seed
 load $library Survey
 set stop 60.0
 set flows 10
+set timestamps [expr {$ccp ne "lp-no-timestamps"}]
+set low_ca [expr {$timestamps ? $ccp : "lp"}]
 
 if {$mode eq "equal-limits"} {
     Queue/SFQ set maxqueue_ $limit
@@ -44,18 +48,17 @@ for {set i 0} {$i < $flows} {incr i} {
     $tcp set window_ 100000
     $tcp set windowInit_ 2
     $tcp set minrto_ 0.2
-    $tcp set timestamps_ true
+    $tcp set timestamps_ $timestamps
     $tcp set fid_ $i
     set sink [new Agent/TCPSink/Sack1]
-    $sink set ts_echo_rfc1323_ true
+    $sink set ts_echo_rfc1323_ $timestamps
     $ns attach-agent $sender($i) $tcp
     $ns attach-agent $receiver $sink
     $ns connect $tcp $sink
     set low [expr {$i >= $wld}]
-    set cca [expr {$low ? $ccp : "reno"}]
-    $ns at 0 "$tcp select_ca $cca"
-    set start [expr {($low && $ccp ne "reno" ? 5.0 : 0.0) + [$random uniform 0 0.1]}]
-    $ns at $start "[$tcp attach-app FTP] start"
+    $ns at 0 "$tcp select_ca [expr {$low ? $low_ca : {reno}}]"
+    set at [expr {($low ? $start : 0) + [$random uniform 0 $jitter]}]
+    $ns at $at "[$tcp attach-app FTP] start"
 }
 
 # Jain's index in percent.

@@ -273,7 +273,7 @@ def claims(rows: pl.DataFrame, source: str) -> list[ClaimRow]:
         apart = None if measured is None else measured - published
         if apart is None:
             difference = text.NONE
-        elif published:
+        elif published and not (row["bound"] and not tolerance) and row["unit"] != "points":
             difference = f"{100 * apart / abs(published):+.2f} %"
         else:
             difference = f"{apart:+.4g}"

@@ -10,13 +10,14 @@ from bloatlab.experiments import answering, phrases, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Quantity, Runs
 from bloatlab.experiments.aqm_survey import setup
-from bloatlab.experiments.aqm_survey.cases import RUNS
+from bloatlab.experiments.aqm_survey.cases import RUNS, TABLES
 from bloatlab.experiments.aqm_survey.claims import CLAIMS, COMPARISON
 from bloatlab.experiments.aqm_survey.findings import findings
 from bloatlab.experiments.aqm_survey.measures import HEADINGS, LINK, MEASURES, measure
+from bloatlab.experiments.aqm_survey.reasons import remarked
 from bloatlab.experiments.aqm_survey.setup import EQUAL, FAIR, FIX, PUBLISHED, QUEUES, SOURCE
 from bloatlab.experiments.base import Experiment, PublishedRun
-from bloatlab.experiments.claim import Cases, Claim, Metrics
+from bloatlab.experiments.claim import Cases, Claim, Metrics, Verdict
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.parameters import Parameter
 
@@ -87,10 +88,11 @@ class AqmSurvey(Experiment):
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
     fitted = (
-        "Fitted to slide 15: packets of 1500 bytes, a base RTT of 52 ms, LEDBAT's target of 25 ms, RED's byte mode, SFQ's 40 "
+        "Fitted to slide 15: packets of 1500 bytes, a base RTT of 52 ms, LEDBAT's target of 25 ms, RED's byte mode, "
+        "SFQ's 40 "
         "packets in 16 buckets, DRR's 25 kB, quantum of 250 bytes and one pair of flows that share a queue, CHOKe's "
         "thresholds, the start of the low-priority flows at 5 s, and the distances at which queues share a rank. "
-        "So the values of slide 15 and the published ranks do not confirm these."
+        "So the values of slide 15 and the published ranks do not confirm these. A finding counts these claims apart."
     )
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
@@ -173,6 +175,9 @@ class AqmSurvey(Experiment):
         if 0 < len(low) < len(runs.values("ccp")):
             # Without low-priority flows there are no two classes to compare.
             runs = runs.among("ccp", low)
+        named = [queue for queue in runs.values("queue") if queue not in TABLES.values()]
+        if named:
+            runs = runs.among("queue", named)
         groups = runs.by(*self.compared)
         queue = Quantity("mean queue", _of_survey("qlen"), phrases.packets, answering.WAIT)
         fair = Quantity("fairness of all flows by Jain's index", _of_survey("fair", 0.01), phrases.index)
@@ -182,6 +187,10 @@ class AqmSurvey(Experiment):
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """One bottleneck with ten flows."""
         return setup.scenario(params)
+
+    def verdicts(self, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> list[Verdict]:
+        """Compares the claims with the runs, which also give the reasons of those that do not hold."""
+        return remarked(super().verdicts(metrics, parameters), metrics)
 
     def findings(self, cases: Cases) -> list[Finding]:
         """Our runs and the conclusions of the source."""

@@ -24,11 +24,8 @@ TITLES: Mapping[str, str] = {
     "drop": "DROP", "drop_tcp": "D_TCP", "drop_ccp": "D_CCP",
 }  # fmt: skip
 """Names in the source."""
-HEADINGS: Mapping[str, str] = {
-    "leff": "link use", "tcp_share": "TCP's share", "qlen": "queue", "fair": "fairness", "fair_tcp": "fairness, TCP flows",
-    "fair_ccp": "fairness, other flows", "drop": "drops", "drop_tcp": "drops, TCP flows", "drop_ccp": "drops, other flows",
-}  # fmt: skip
-"""Names in tables."""
+HEADINGS: Mapping[str, str] = {name: title.replace("_", " ") for name, title in TITLES.items()}
+"""Names in tables, whose headings are words."""
 
 
 def measure(metrics: Metrics) -> dict[str, float]:

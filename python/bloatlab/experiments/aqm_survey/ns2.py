@@ -1,16 +1,17 @@
-"""Our runs of the survey in ns-2 2.35, made by `tests/parity/ns2_survey.py`: means over five seeds, ten at the base point."""
+"""Our runs of the survey in ns-2 2.35, made by `tests/parity/ns2_survey.py`: means over 100 seeds at the base point."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
+from bloatlab import units
 from bloatlab.experiments.aqm_survey.cases import EXACT, Point
 from bloatlab.experiments.aqm_survey.measures import MEASURES
-from bloatlab.experiments.aqm_survey.setup import PUBLISHED, QUEUES, mbps
+from bloatlab.experiments.aqm_survey.setup import CCP_START, PUBLISHED, QUEUES, is_reno, mbps
 
 FILE = Path(__file__).with_name("ns2_survey.csv")
 SLIDES, COLLIDING, DISTINCT = 11, 2, 17
@@ -19,6 +20,12 @@ SFQ, which fits slide 15. With 2, a Reno and a LEDBAT flow share a queue of SFQ.
 
 DATA = "ledbat-data"
 """LEDBAT that ignores the delay of the first packet, which is a SYN of 40 bytes in ns-2."""
+NO_TIMESTAMPS = "lp-no-timestamps"
+"""TCP-LP without TCP timestamps, so that it measures no delay."""
+DELAY = "lp-delay"
+"""TCP-LP with the one-way delay itself, without ns-2's estimate of the rate of the receiver's clock."""
+AT_ONCE = 0.0
+"""Start of flows that are all alike, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -35,24 +42,55 @@ class Cell:
     mode: str = PUBLISHED
     first: int = SLIDES
     """Number of the first sender's node, which decides what flows share a queue of SFQ and DRR."""
+    start: float = 5.0
+    """Start of the low-priority flows, in seconds."""
+    jitter: float = 0.1
+    """Largest random delay of each start, in seconds."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the runs of a cell gave."""
+
+    runs: int
+    shared: str
+    """Numbers of the senders' nodes that share a queue of DRR, as ns-2 prints them, such as `15+16`."""
+    means: Mapping[str, float]
+    """A class without flows has none."""
+    errors: Mapping[str, float]
+    """Standard errors of the means."""
 
 
 @cache
-def means() -> Mapping[Cell, Mapping[str, float]]:
-    """The metrics of each cell. A class without flows has none."""
-    with FILE.open(newline="") as rows:
+def rows() -> Mapping[Cell, Row]:
+    """The runs of each cell."""
+    kinds = {"cap": float, "buf": int, "wld": int, "first": int, "start": float, "jitter": float}
+    with FILE.open(newline="") as lines:
         return {
-            Cell(
-                row["queue"],
-                row["ccp"],
-                float(row["cap"]),
-                int(row["buf"]),
-                int(row["wld"]),
-                row["mode"],
-                int(row["first"]),
-            ): {name: float(row[name]) for name in MEASURES if row[name]}
-            for row in csv.DictReader(rows)
+            Cell(**{one.name: kinds.get(one.name, str)(line[one.name]) for one in fields(Cell)}): Row(
+                int(line["runs"]),
+                line["shared"],
+                {name: float(line[name]) for name in MEASURES if line[name]},
+                {name: float(line[f"{name}_error"]) for name in MEASURES if line[name]},
+            )
+            for line in csv.DictReader(lines)
         }
+
+
+def row(point: Point) -> Row:
+    """The runs of a point.
+
+    Raises:
+        KeyError: Not run.
+    """
+    if point.time != Point.time:
+        raise KeyError(point)
+    exact = point.queue == EXACT.queue
+    queue = QUEUES["drr" if exact else point.queue]
+    start = point.ccp_start or ("0s" if is_reno(point.ccp) else CCP_START)
+    times = (units.duration(start), units.duration(point.start_jitter))
+    first = DISTINCT if exact else SLIDES
+    return rows()[Cell(queue, point.ccp, mbps(point.cap), point.buf, point.wld, point.mode, first, *times)]
 
 
 def metrics(point: Point) -> Mapping[str, float]:
@@ -61,7 +99,4 @@ def metrics(point: Point) -> Mapping[str, float]:
     Raises:
         KeyError: Not run.
     """
-    exact = point.queue == EXACT.queue
-    queue = QUEUES["drr" if exact else point.queue]
-    first = DISTINCT if exact else SLIDES
-    return means()[Cell(queue, point.ccp, mbps(point.cap), point.buf, point.wld, point.mode, first)]
+    return row(point).means

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+FAIRNESS_APART = 0.5
+"""Points of F_TCP + F_CCP from which two neighbours have different ranks."""
 CRITERIA = ("TCP%", "F_TCP + F_CCP", "D_TCP / D_CCP")
 
 
@@ -39,7 +41,7 @@ def scores(measured: Mapping[str, Mapping[str, float]]) -> dict[str, Score]:
     }
     places = [
         _places({queue: of[0] for queue, of in values.items()}, apart=1.0),
-        _places({queue: of[1] for queue, of in values.items()}, apart=0.5),
+        _places({queue: of[1] for queue, of in values.items()}, apart=FAIRNESS_APART),
         _places({queue: math.log(of[2]) for queue, of in values.items()}, apart=math.log(1.1)),
     ]
     return {queue: Score(of, (places[0][queue], places[1][queue], places[2][queue])) for queue, of in values.items()}

@@ -38,6 +38,8 @@ OWN_CCPS: Mapping[str, Mapping[str, Any]] = {
     RENO: {"kind": RENO, "whole_segments": False},
 }
 """Congestion controls for names without parameters."""
+CHOKE: Mapping[str, Any] = {"min": "6p", "max": "18p", "burst": 25, "probability": 0.1, "avpkt": f"{MTU}B"}
+"""Parameters of CHOKe. The slides do not state them; these come nearest to its nine values on slide 15."""
 BOTTLENECK_MS = 20
 ACCESS_MS: Mapping[str, tuple[int, ...]] = {FIX: (6, 6, 6, 6, 6), FAIR: (2, 4, 6, 8, 10)}
 """Propagation delay of the access links of the five pairs; 6 ms give an RTT of 52 ms with the bottleneck."""
@@ -75,17 +77,7 @@ def queue(params: Mapping[str, Any]) -> Any:
             # kB up to 8 Mbit/s.
             return {"kind": kind, "limit": limit, "avpkt": "500B"}
         case "choke":
-            # The slides do not state them. These come nearest to the nine values of CHOKe on slide 15
-            # (docs/experiments.md).
-            parameters = {
-                "min": "6p",
-                "max": "18p",
-                "burst": 25,
-                "probability": 0.1,
-                "avpkt": f"{MTU}B",
-                "bandwidth": params["cap"],
-            }
-            return {"kind": kind, "limit": limit, **parameters}
+            return {"kind": kind, "limit": limit, **CHOKE, "bandwidth": params["cap"]}
         case "drr":
             # ns-2 hashes the number of the source's node. Of ten consecutive nodes at most two share a bucket (15 and
             # 16, 31 and 32).

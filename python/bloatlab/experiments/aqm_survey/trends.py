@@ -40,6 +40,10 @@ class Trend:
         """Whether a value has the stated sign or order."""
         return value >= self.limit if self.bound == "at least" else value <= self.limit
 
+    def has_sign(self, value: float) -> bool:
+        """Whether a value has the stated sign, however small it is."""
+        return value > 0 if self.bound == "at least" else value < 0
+
 
 def spearman(xs: Sequence[float], ys: Sequence[float]) -> float:
     """Spearman's rank correlation; equal values share the mean of their ranks; 0 for constant values."""

@@ -37,7 +37,7 @@ def _note(tables: network.Tables) -> str:
     queues = survey.left_out(tables)
     left = [
         f"The first {MOST} congestion controls are shown; {ccps} more are in the table of runs." if ccps > 0 else "",
-        f"{queues} queues with other parameters are only in the table of runs." if queues else "",
+        f"{queues} queue{'s' * (queues > 1)} with other parameters: only in the table of runs." if queues else "",
     ]
     return " ".join(filter(None, left))
 
@@ -121,7 +121,14 @@ def _along(frame: pl.DataFrame, axis: str, width: int) -> Any:
 
 
 def _lines(
-    frame: pl.DataFrame, name: str, axis: str, ccps: list[str], names: list[str], width: int, across: int
+    frame: pl.DataFrame,
+    name: str,
+    axis: str,
+    ccps: list[str],
+    names: list[str],
+    width: int,
+    across: int,
+    linear: bool = False,
 ) -> Any:
     value = pl.col(name)
     cells = (
@@ -129,7 +136,7 @@ def _lines(
         .agg(value.mean().alias("value"), value.min().alias("low"), value.max().alias("high"))
         .sort("ccp", "series", "x")
     )
-    domain = _domain(frame, name)
+    domain = [0.0, 1.04 * prepare.high(frame[name].drop_nulls())] if linear else _domain(frame, name)
     ticks = sorted(set(frame["x"].to_list()))
     is_log = axis == "cap" and bool(ticks) and parts.wants_log(ticks[0], ticks[-1])
     scale = options(type="log" if is_log else "linear", zero=False, nice=False, padding=8)
@@ -137,7 +144,9 @@ def _lines(
         "x:Q", scale=scale, axis=options(title=X_TITLES[axis], values=ticks, format=",.6~g", labelSeparation=2)
     )
     y = vl.field(
-        "value:Q", axis=_axis(name, domain), scale=options(type=_scale(name), domain=domain, nice=False, zero=False)
+        "value:Q",
+        axis=options(title=None, format=",.6~g") if linear else _axis(name, domain),
+        scale=options(type="linear" if linear else _scale(name), domain=domain, nice=False, zero=False),
     )
     columns = parts.legend_columns(names, width - 70)
     colour = parts.colour(names, list(_colours(names).values()), field="series", columns=columns)
@@ -184,7 +193,7 @@ def survey_drop_tail(tables: network.Tables, *, width: int) -> Any:
     frame = frame.filter(pl.col("ccp").is_in(ccps))
     names = [f"BUF {packets}" for packets in sorted(frame["buf"].unique())]
     across = 1 if width < NARROW else len(ccps)
-    panels = [_lines(frame, name, "cap", ccps, names, width, across) for name in ("qlen", "drop")]
+    panels = [_lines(frame, name, "cap", ccps, names, width, across, linear=True) for name in ("qlen", "drop")]
     return _grid(panels, 1)
 
 
