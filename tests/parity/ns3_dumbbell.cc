@@ -1,4 +1,5 @@
-// A dumbbell in ns-3. Prints one row of `ns3_congestion_controls.csv` (see `ns3_congestion_controls.py`).
+// A dumbbell in ns-3. Prints one row of `ns3_congestion_controls.csv` (see `ns3_congestion_controls.py`). With `--samples`,
+// prints the rows of `ns3_deep_buffers_samples.csv` to standard error as well (see `ns3_deep_buffers.py`).
 //
 // Each source and each sink has a separate node. The queue under test is the root queue disc of the left router, whose
 // device holds one packet. The access links add the base RTT and are ten times as fast as the bottleneck.
@@ -32,6 +33,10 @@ class TimeMean {
         m_known = true;
     }
 
+    double Last() const {
+        return m_value;
+    }
+
     double Mean() {
         Advance();
         return m_seconds > 0 ? m_sum / m_seconds : 0;
@@ -57,7 +62,7 @@ struct Setup {
     std::string cca{"TcpNewReno"}, bw{"16Mbps"}, rtt{"15"}, qdisc{"FifoQueueDisc"};
     std::string recovery{"TcpPrrRecovery"};
     uint32_t flows{1}, qlen{80}, seed{1}, delack{2}, buf{4000000}, segment{1448}, window{10}, threshold{0};
-    double stop{15}, warm{0}, jitter{0};
+    double stop{15}, warm{0}, jitter{0}, samples{0};
     bool ecn{false};
 };
 
@@ -70,6 +75,8 @@ struct Flow {
     uint64_t receivedBefore{0};
     uint32_t highest{0}, retransmissions{0}, timeouts{0};
     bool started{false};
+    /// The last departure, and the EWMA (1/8) of the time between departures, in seconds.
+    double departure{0}, betweenDepartures{-1};
 
     void OnSent(Ptr<const Packet> packet, const TcpHeader& header, Ptr<const TcpSocketBase>) {
         if (packet->GetSize() == 0) {
@@ -81,7 +88,19 @@ struct Flow {
         } else {
             highest = end;
         }
+        const double now = Simulator::Now().GetSeconds(), gap = now - departure;
+        if (started) {
+            betweenDepartures += betweenDepartures < 0 ? gap - betweenDepartures : (gap - betweenDepartures) / 8;
+        }
+        departure = now;
         started = true;
+    }
+
+    /// Prints a row of samples every `interval` seconds.
+    void Sample(double interval, uint32_t segment) {
+        std::fprintf(stderr, "%.6g,%g,%.6g,%.6g,%.6g\n", Simulator::Now().GetSeconds(), inFlight.Last() / segment,
+                     cwnd.Last() / segment, srtt.Last(), betweenDepartures < 0 ? 0 : betweenDepartures * 1e3);
+        Simulator::Schedule(Seconds(interval), &Flow::Sample, this, interval, segment);
     }
 
     void Watch() {
@@ -166,6 +185,7 @@ Setup Parse(int argc, char** argv) {
     line.AddValue("stop", "end in seconds", s.stop);
     line.AddValue("warm", "figures count from here, seconds", s.warm);
     line.AddValue("jitter", "starts are drawn from this many seconds", s.jitter);
+    line.AddValue("samples", "prints samples of the first flow every so many seconds", s.samples);
     line.AddValue("ecn", "use ECN", s.ecn);
     line.Parse(argc, argv);
     return s;
@@ -297,6 +317,10 @@ int main(int argc, char** argv) {
         link.dropsBefore = link.Drops();
         link.marksBefore = link.Marks();
     });
+    if (s.samples > 0) {
+        std::fprintf(stderr, "time_s,in_flight,cwnd,srtt_ms,idt_ewma_ms\n");
+        Simulator::Schedule(Seconds(s.samples), &Flow::Sample, &flows.front(), s.samples, s.segment);
+    }
     Simulator::Stop(Seconds(s.stop));
     Simulator::Run();
     Print(s, flows, link);

@@ -48,6 +48,19 @@ def test_the_engine_takes_every_point(name: str) -> None:
     assert len(plan(ExperimentSource(experiment), {"cca": "newreno"}, axes)) == points
 
 
+@pytest.mark.parametrize(
+    ("name", "ours"),
+    [
+        ("steady_state_single_flow", "steady-state"),
+        ("steady_state_synchronous_fairness", "synchronous-fairness"),
+        ("responsiveness_pulse_wave", "responsiveness-pulse"),
+        ("start_time_fairness", "start-time-fairness"),
+    ],
+)
+def test_names_of_ccperf_are_accepted(name: str, ours: str) -> None:
+    assert get(name) is CATALOGUE[ours]
+
+
 def test_defaults_are_those_of_ccperf() -> None:
     assert {"newreno", "reno", "cubic", "bbr"} <= set(comparable())
     for member in FAMILY:

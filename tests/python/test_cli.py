@@ -87,10 +87,11 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
 def test_claims_belong_to_the_published_run_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(run(capsys, "run", "deep-buffers", "--set", "qlen=20", "--json")[1])["claims"] == []
     swept = json.loads(run(capsys, "run", "deep-buffers", "--sweep", "qlen=20,80", "--json")[1])
-    assert len(swept["claims"]) == 22
+    assert len(swept["claims"]) == 35
     claims = Store("results/deep-buffers").claims()
-    assert claims.height == 23
-    assert claims["holds"].null_count() == 1
+    assert claims.height == 37
+    # Two have no tolerance, and this engine does not report the metrics of three others.
+    assert claims["holds"].null_count() == 5
 
 
 def _made_up_throughput(capsys: pytest.CaptureFixture[str]) -> float:
@@ -190,13 +191,13 @@ def test_reproduce_fails_with_1_when_a_claim_fails(capsys: pytest.CaptureFixture
     code, out, _ = run(capsys, "reproduce", "deep-buffers")
     assert code == 1
     # The stand-in draws its metrics from the document's digest, so one of the claims may hold by chance.
-    held = re.search(r"(\d+) of 21 claims hold: .*; (\d) of 1 check passed", out)
+    held = re.search(r"(\d+) of (\d+) claims hold: .*; (\d) of 1 check passed", " ".join(out.split()))
     assert held is not None
-    assert int(held[1]) < 21
+    assert int(held[1]) < int(held[2])
     code, out, _ = run(capsys, "reproduce", "deep-buffers", "--json")
     assert code == 1
     claims = json.loads(out)["claims"]
-    assert sum(claim["holds"] is True for claim in claims) == int(held[1]) + int(held[2])
+    assert sum(claim["holds"] is True for claim in claims) == int(held[1]) + int(held[3])
 
 
 def test_a_failed_run_is_exit_code_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -419,7 +419,8 @@ def test_the_worker_imports_little() -> None:
 
 def test_claims_of_several_engines_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     given = ("reproduce", "deep-buffers", "--out", "r", "--json")
-    assert run(capsys, *given)[0] == 0
+    # One claim about our run of ns-3 does not hold.
+    assert run(capsys, *given)[0] == 1
     for _ in range(2):
         # Whether the claims hold is another matter: on Linux they are judged with other parameters.
         assert json.loads(run(capsys, *given, "--engine", "linux")[1])["claims"]

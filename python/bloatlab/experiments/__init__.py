@@ -7,6 +7,7 @@ from typing import Any
 
 from bloatlab.errors import ParameterError
 from bloatlab.experiments.base import Experiment
+from bloatlab.experiments.ccperf import SYNONYMS
 from bloatlab.experiments.claim import Claim, Verdict
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.suite import Suite
@@ -81,7 +82,7 @@ def suite_of(names: Collection[str]) -> Suite | None:
 
 
 def get(name: str | type[Experiment], *, may_import: bool = False) -> Experiment:
-    """Finds an experiment by its name or its class. Underscores and hyphens are the same.
+    """Finds an experiment by its name, its name in CCPerf or its class. Underscores and hyphens are the same.
 
     Args:
         name: A name of the catalogue, of an installed package's entry point (group `bloatlab.experiments`), or `module:Class`.
@@ -92,7 +93,9 @@ def get(name: str | type[Experiment], *, may_import: bool = False) -> Experiment
     """
     if isinstance(name, type):
         return CATALOGUE.add(name, f"{name.__module__}:{name.__qualname__}")
-    same = (known for known in CATALOGUE if known.replace("_", "-") == name.replace("_", "-"))
+    wanted = name.replace("_", "-")
+    wanted = SYNONYMS.get(wanted, wanted)
+    same = (known for known in CATALOGUE if known.replace("_", "-") == wanted)
     return CATALOGUE.find(next(same, name), may_import=may_import)
 
 

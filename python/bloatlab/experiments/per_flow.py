@@ -23,11 +23,18 @@ _COMMA = re.compile(r",(?![^(]*\))(?![^{]*\})")
 """A comma outside parentheses and braces."""
 
 
+def in_ns3(one: Reader) -> Reader:
+    """Reads as `one`; a name may have the prefix of ns-3, such as `ns3::TcpCubic`."""
+    return lambda given: one(given.removeprefix("ns3::") if isinstance(given, str) else given)
+
+
 def listed(one: Reader) -> Reader:
-    """A list, or a text with commas between its values. Each value is read by `one`."""
+    """A list, a single number, or a text with commas between its values. Each value is read by `one`."""
 
     def values(given: Any) -> list[Any]:
         items = _COMMA.split(given) if isinstance(given, str) else given
+        if isinstance(items, int | float) and not isinstance(items, bool):
+            items = [items]
         if not isinstance(items, Sequence) or not items:
             raise ParameterError(f"`{given}` is not a list with a value for each flow")
         found = []
@@ -126,19 +133,23 @@ PARAMETERS = (
         "protocols", None, "",
         allowed="tcp, udp: one, or one per flow",
         help="transport of each flow; udp needs a traffic model with a rate; by default tcp",
-        read=listed(read.choice("tcp", "udp", TCP="tcp", UDP="udp", TcpSocketFactory="tcp", UdpSocketFactory="udp")),
+        read=listed(
+            in_ns3(
+                read.choice("tcp", "udp", TCP="tcp", UDP="udp", TcpSocketFactory="tcp", UdpSocketFactory="udp")
+            )
+        ),
     ),
     Parameter(
         "algs", None, "",
-        allowed="congestion controls of `bloatlab algorithms`, also in ns-3's words (TcpNewReno,TcpCubic): one, or one per flow",
+        allowed="congestion controls of `bloatlab algorithms`, or ns-3's names (TcpCubic, ns3::TcpCubic): one, or one per flow",
         help="congestion control of each flow; by default cca",
-        read=listed(read.algorithm("congestion_controls")), published="TcpNewReno",
+        read=listed(in_ns3(read.algorithm("congestion_controls"))), published="TcpNewReno",
     ),
     Parameter(
         "recoveries", None, "",
         allowed="prr, classic, TcpPrrRecovery, TcpClassicRecovery: one, or one per flow",
         help="how each flow reduces its window in recovery; by default recovery",
-        read=listed(read.choice("prr", "classic", TcpPrrRecovery="prr", TcpClassicRecovery="classic")),
+        read=listed(in_ns3(read.choice("prr", "classic", TcpPrrRecovery="prr", TcpClassicRecovery="classic"))),
         published="TcpPrrRecovery",
     ),
     Parameter(
@@ -165,8 +176,12 @@ _KEYS = {"rtts": "rtt", "sources": "source", "destinations": "destination", "alg
 """Keys of a flow that hold the values of a list as they are."""
 
 
-def spread(given: Mapping[str, Any]) -> dict[str, Any]:
+def spread(given: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
     """The given parameters; what all flows share by a list of one value is given by its scalar parameter as well.
+
+    Args:
+        given: Parameters as the user gives them.
+        renamed: Congestion controls in `algs` that are replaced by others.
 
     Raises:
         ParameterError: A list and its scalar parameter are both given, or a list cannot be read.
@@ -179,9 +194,17 @@ def spread(given: Mapping[str, Any]) -> dict[str, Any]:
         if found.get(scalar) is not None:
             raise ParameterError(f"{parameter.name}: is the list of {scalar}; give one of the two")
         values = parameter.value(found[parameter.name])
+        if parameter.name == "algs" and renamed:
+            values = [_renamed(value, renamed) for value in values]
+            found[parameter.name] = values
         if len(values) == 1:
             found[scalar] = values[0]
     return found
+
+
+def _renamed(algorithm: Any, renamed: Mapping[str, str]) -> Any:
+    """The algorithm under its other name, if it is given by its name alone."""
+    return renamed.get(algorithm, algorithm) if isinstance(algorithm, str) else algorithm
 
 
 def check(values: Mapping[str, Any]) -> None:

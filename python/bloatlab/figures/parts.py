@@ -78,9 +78,17 @@ def level(value: float, text: str, width: int, above: bool = True, left: bool = 
     return [line, name]
 
 
-def mark_at(value: float, text: str, left: bool = False) -> list[Any]:
-    """A dashed vertical reference line with its name at the top."""
-    at = vl.Rows(values=[{"at": float(f"{value:.4g}"), "text": text}])
+def mark_at(value: float, text: str, left: bool = False, name_at: float | None = None) -> list[Any]:
+    """A dashed vertical reference line with its name at the top.
+
+    Args:
+        value: Where the line is.
+        text: Its name.
+        left: The name is to the left of the line.
+        name_at: The name is beside this value instead of the line.
+    """
+    named = value if name_at is None else name_at
+    at = vl.Rows(values=[{"at": float(f"{value:.4g}"), "named": float(f"{named:.4g}"), "text": text}])
     line = drawn(at, "rule", strokeDash=[5, 4], color=INK, strokeWidth=1).encode(x=vl.field("at:Q"))
     name = drawn(
         at,
@@ -91,7 +99,7 @@ def mark_at(value: float, text: str, left: bool = False) -> list[Any]:
         dy=2,
         color=INK,
         fontSize=11,
-    ).encode(x=vl.field("at:Q"), y=vl.value(0), text=vl.field("text:N"))
+    ).encode(x=vl.field("named:Q"), y=vl.value(0), text=vl.field("text:N"))
     return [line, name]
 
 

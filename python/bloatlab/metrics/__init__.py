@@ -26,7 +26,7 @@ class Definition:
 
 SHARES = frozenset({
     "capacity_share", "cpu_steal", "goodput_share", "link_cpu", "loss_rate", "loss_rate_l4", "loss_synchronization",
-    "mean_utilization_bdp_l4", "mean_utilization_bdp_measured_l4", "mean_utilization_bw_l4", "utilization",
+    "mean_utilization_bw_l4", "utilization",
 })  # fmt: skip
 """Metrics that are shares of a whole. Tables for people show them in percent, data has them between 0 and 1."""
 

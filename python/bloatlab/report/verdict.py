@@ -57,7 +57,8 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame, evidence: Evidence | N
     row["throughput_mbps"] = rate = _joint_mbps(metrics, flows)
     srtt = _mean_of_flows(metrics, "mean_srtt_l4")
     increase = standing_queue(metrics)
-    numbers = _numbers(row, increase, path.link)
+    lasted = _transfer_s(metrics, flows)
+    numbers = _numbers(row, increase, path.link, whole=lasted is not None)
     if increase is None:
         ping = _of_ping(evidence or Evidence())
         if row["delay_ms"] is not None:
@@ -87,6 +88,8 @@ def of_run(tables: network.Tables, metrics: pl.DataFrame, evidence: Evidence | N
         if path.capacity_mbps:
             share = text.percent(rate / path.capacity_mbps)
             sentence += f" of payload, {share} of the bottleneck's {text.with_unit(path.capacity_mbps, 'Mbit/s')}"
+        if lasted is not None:
+            sentence += f", during its transfer of {text.with_unit(lasted, 's')}"
         sentence += "."
     other_rate = carried_mbps(_of_flows(every, others), others) if others.height else None
     if other_rate is not None:
@@ -167,6 +170,14 @@ def _joint_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
     return float(measured[0]) if len(measured) else carried_mbps(metrics, flows)
 
 
+def _transfer_s(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
+    """How long a single transfer took, s: its throughput is over this time, and the link's utilization over the run."""
+    if flows.height != 1 or "traffic" not in flows.columns or flows["traffic"][0] != "finite":
+        return None
+    took = metrics.filter((pl.col("scope") == "flow") & (pl.col("metric") == "flow_completion_time_l4"))["value"]
+    return float(took[0]) if len(took) else None
+
+
 def carried_mbps(metrics: pl.DataFrame, flows: pl.DataFrame) -> float | None:
     """Payload of all flows over the length of the run, Mbit/s.
 
@@ -214,12 +225,15 @@ def _who(flows: pl.DataFrame) -> str:
     return f"{_named(flows)} {'carries' if flows.height == 1 else 'carry'}"
 
 
-def _numbers(row: Mapping[str, float | None], increase: float | None, link: str | None) -> list[tuple[str, str]]:
+def _numbers(
+    row: Mapping[str, float | None], increase: float | None, link: str | None, *, whole: bool
+) -> list[tuple[str, str]]:
+    """The main numbers; `whole`: the utilization is told to be over the whole run."""
     at = f" at {link}" if link else ""
     found = [
         ("standing queue", text.with_unit(increase, "ms") if increase is not None else None),
         ("throughput", text.with_unit(row["throughput_mbps"], "Mbit/s", 4)),
-        (f"link utilization{at}", text.percent(row["utilization"])),
+        (f"link utilization{at}{' over the whole run' * whole}", text.percent(row["utilization"])),
         (f"sojourn of all packets{at}, 95th percentile", text.with_unit(row["delay_p95_ms"], "ms")),
         ("retransmissions", text.number(row["retransmissions"])),
     ]

@@ -12,6 +12,8 @@ from bloatlab.figures.theme import options, plot_width, themed
 HEIGHT = 190
 POINTS = 150
 NARROW = 560
+FEW = 0.05
+"""Share of samples below which a curve leaves room for a name at the top of its panel."""
 
 
 @as_figure(
@@ -71,10 +73,17 @@ def ecdf(tables: network.Tables, *, width: int) -> Any:
         )
         layers = [line]
         if reference is not None:
-            layers.extend(parts.mark_at(reference, f"{name} {parts.number(reference, unit)}", left=right))
+            label = f"{name} {parts.number(reference, unit)}"
+            layers.extend(parts.mark_at(reference, label, left=right, name_at=_beside(curve, column, reference, right)))
         panels.append(vl.layer(*layers, width=wide, height=HEIGHT))
     joined = vl.vconcat(*panels, spacing=14) if stacked else vl.hconcat(*panels, spacing=14)
     return themed(joined)
+
+
+def _beside(curve: pl.DataFrame, column: str, reference: float, right: bool) -> float | None:
+    """Where the curves rise, if a name between there and the reference line would lie on them; else `None`."""
+    rises = prepare.low(curve.filter(pl.col("share") > FEW)[column])
+    return rises if right and reference / 2 < rises < reference else None
 
 
 def steps(series: pl.DataFrame, column: str, points: int = POINTS) -> pl.DataFrame:
