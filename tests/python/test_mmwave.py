@@ -59,7 +59,7 @@ def test_peaks_are_the_median_of_the_runs_and_what_must_always_hold_the_worst() 
     read = {claim.name: claim.metric for claim in CLAIMS if callable(claim.metric)}
     assert read["(d) mobb, smallfifo: largest sRTT"](cases) == 38.0
     assert read["(a) mobb, smallfifo: saturated RTT, largest distance from base + 8L/C"](cases) == 0.09
-    assert read["(e) mobb, smallfifo: goodput of all flows / mean rate"](cases) == 0.9
+    assert read["(e) every scenario and queue: goodput of all flows / mean rate"](cases) == 0.9
 
 
 @pytest.mark.usefixtures("fake")
@@ -228,8 +228,8 @@ def test_the_excess_of_a_dip_by_hand() -> None:
     rates = [3000.0, 3000.0, 1000.0, 1000.0, 3000.0, 3000.0]
     highest = [10.5, 12.5, 30.0, 39.5, 20.0, 10.5]
     # 12 ms of queue become 36 at a third of the rate.
-    assert list(readings.excess(rates, highest, 0.5, 10.0)) == [pytest.approx(39.5 - 36.0)]
-    # A queue that is shorter than usual counts as the usual one.
+    assert list(readings.excess(rates, highest, 0.5, 0.0)) == [pytest.approx(39.5 - 36.0)]
+    # With the run's median, a queue that is shorter counts as the median one.
     assert list(readings.excess(rates, highest, 0.5, 13.0)) == [pytest.approx(39.5 - 39.0)]
     assert list(readings.excess(rates, [None] * 6, 0.5, 13.0)) == []
 
@@ -283,7 +283,7 @@ def test_claims_that_need_the_traces_are_not_judged_without() -> None:
 def test_claims_by_what_they_rest_on() -> None:
     # The large FIFO's and the small FIFO's table of 8L/C has nine rates; the large one's 385 Mbit/s is only shown.
     assert Counter(claim.kind for claim in CLAIMS) == {
-        "stated": 3 * 2, "read off": 24 + 2 + 8, "derived": 6 + 16 + 8, "check": 8 + 17,
+        "stated": 3 * 2, "read off": 24 + 2 + 8, "derived": 6 + 1 + 8, "check": 8 + 17,
     }  # fmt: skip
     assert get("mmwave-aqm").fitted
 
@@ -296,6 +296,21 @@ def test_values_of_the_figure_are_judged_within_the_accuracy_of_the_reading() ->
     largest = next(claim for claim in claims if claim.name == "sb, pie: largest sRTT")
     for ours, holds in ((32.4, True), (32.5, False), (31.6, True), (31.5, False)):
         assert judge(largest, _cases(srtt_max=ours), {"traces": "there"}).holds is holds
+
+
+def test_the_values_of_the_figure_that_agree_are_counted_apart() -> None:
+    (count,) = [claim for claim in COMPARISON if claim.name.startswith("the figure alone")]
+    # The medians of the small FIFO on `lb` and `sb`.
+    verdict = judge(count, _cases(srtt_median=5.5, srtt_max=1.0))
+    assert (verdict.measured, verdict.holds, count.published) == (2, None, 24)
+
+
+def test_the_bound_of_a_dip_is_judged_with_the_queue_just_before_it() -> None:
+    cases = _cases(dip_excess=3.5, dip_excess_median=1.0)
+    verdicts = {
+        claim.name: judge(claim, cases) for claim in (*CLAIMS, *COMPARISON) if claim.name.startswith("(c) lb, pie")
+    }
+    assert [(verdict.measured, verdict.holds) for verdict in verdicts.values()] == [(3.5, False), (1.0, None)]
 
 
 def test_fq_codel_is_compared_with_pie_with_and_without_offload() -> None:
@@ -424,6 +439,16 @@ def test_tables_have_only_columns_with_values(
     assert "longest stall" not in table
     page = make_report(tmp_path).read_text()
     assert ("page load p50" in page, "longest stall" in page) == (users, False)
+
+
+@real
+def test_a_narrow_terminal_shows_the_source_s_quantity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = ["--set", "stop=500ms", "--set", "scenario=sl", "--sweep", "queue=pie,smallfifo"]
+    assert cli.command(["run", "mmwave-aqm", *words, "--out", str(tmp_path)]) == 0
+    assert "sRTT (ms)" in capsys.readouterr().out
 
 
 @real

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -183,7 +183,8 @@ def _quantities(points: Sequence[Point]) -> list[Quantity]:
     first = points[0].runs[0]
     with_value = {name for point in points for found in point.own for name in found}
     measured = {name: unit for name, unit in first.measures.items() if name in with_value}
-    named = headings(CATALOGUE.get(first.experiment), measured)
+    known = CATALOGUE.get(first.experiment)
+    named = headings(known, measured)
     own = [(Column(heading, right=True), _own(measure)) for measure, heading in named.items()]
     pings = list(dict.fromkeys(name for point in points for numbers in point.numbers for name in numbers.pings_ms))
     found: list[Quantity] = []
@@ -204,8 +205,11 @@ def _quantities(points: Sequence[Point]) -> list[Quantity]:
         (Column("sRTT (ms)", right=True, optional=8), _main(lambda of: of.srtt_ms)),
         (Column("retransmissions", right=True, optional=7), _main(lambda of: of.retransmissions)),
     ]
+    kept = known.columns if known else ()
     there = [
-        quantity for quantity in usual if any(value is not None for point in points for value in quantity[1](point))
+        (replace(column, optional=0) if column.heading in kept else column, read)
+        for column, read in usual
+        if any(value is not None for point in points for value in read(point))
     ]
     mine = {column.heading for column, _ in own}
     return [*own, *(pair for pair in found if pair[0].heading not in mine), *([] if own else there)]

@@ -63,6 +63,8 @@ class Experiment:
     """Metrics that `measure` computes, and their units."""
     measure_titles: ClassVar[Mapping[str, str]] = {}
     """What tables call these metrics, if it is not the name."""
+    columns: ClassVar[tuple[str, ...]] = ()
+    """Headings of columns that a table of its runs keeps on a narrow terminal."""
     replications: ClassVar[int] = 1
     """Default number of replications of each point of the experiment's axes."""
     on_linux: ClassVar[Mapping[str, Any]] = {}

@@ -18,6 +18,8 @@ Bin = tuple[float, float, float]
 """Lower and upper edge in ms and weight of one bin of a histogram."""
 CALL_MBPS = 0.2
 """Highest rate of a flow of datagrams that counts as a call."""
+CALL_PACKETS = 10
+"""Fewest packets per second of a call. Codecs send one every 20 to 60 ms."""
 STORED = (50, 95, 99)
 """Percentiles of a probe's RTT that are metrics."""
 FROM_HISTOGRAM = (90,)
@@ -87,12 +89,17 @@ def _call(of_flows: Mapping[str, Mapping[str, float]]) -> Call | None:
     calls = {
         name: of
         for name, of in of_flows.items()
-        if "p99_one_way_delay_l4" in of and of.get("mean_sending_rate_l4", math.inf) <= CALL_MBPS
+        if "p99_one_way_delay_l4" in of and of.get("mean_sending_rate_l4", math.inf) <= CALL_MBPS and _is_steady(of)
     }
     if not calls:
         return None
     delay = fmean(float(of["p99_one_way_delay_l4"]) for of in calls.values())
     return Call(tuple(calls), delay, fmean(float(of.get("loss_rate_l4", 0.0)) for of in calls.values()))
+
+
+def _is_steady(of: Mapping[str, float]) -> bool:
+    """Whether a flow sends as many packets per second as a call. A flow whose packets were not counted does."""
+    return of.get("tx_packets", math.inf) >= CALL_PACKETS * of.get("flow_completion_time_l4", 0.0)
 
 
 def through_bottleneck(plan: Plan | None, metrics: Metrics) -> list[str] | None:

@@ -44,6 +44,7 @@ class MmwaveAqm(Experiment):
     )
     source = SOURCE
     compared = ("queue",)
+    columns: ClassVar[tuple[str, ...]] = ("sRTT (ms)",)
     figures: ClassVar[tuple[str, ...]] = (
         "srtt_grid", "delay_throughput", "time_series", "queue", "queue_distribution", "operating_point",
     )  # fmt: skip
@@ -54,8 +55,9 @@ class MmwaveAqm(Experiment):
     claims: ClassVar[tuple[Claim, ...]] = CLAIMS
     comparison: ClassVar[tuple[Claim, ...]] = COMPARISON
     fitted = (
-        "Nothing was fitted to the figure. Runs without `traces` draw the rate from a generator that was fitted to statistics "
-        "of the authors' traces (mean rate; number, length and depth of dips)."
+        "Nothing was fitted to the figure, but samples count from 2 s on, because it does not show the start. Runs without "
+        "`traces` draw the rate from a generator that was fitted to statistics of the authors' traces (mean rate; number, length "
+        "and depth of dips)."
     )
     measures: ClassVar[Mapping[str, str]] = {name: one.unit for name, one in traffic.MEASURES.items()}
     measure_titles: ClassVar[Mapping[str, str]] = {name: one.title for name, one in traffic.MEASURES.items()}

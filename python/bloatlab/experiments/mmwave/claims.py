@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from statistics import median
 
-from bloatlab.experiments.claim import Cases, Claim
+from bloatlab.experiments.claim import Cases, Claim, judge
 from bloatlab.experiments.mmwave.readings import FULL, LEVELS, SETTLED, drain_ms
 from bloatlab.experiments.mmwave.setup import (
     AQMS,
@@ -24,12 +24,34 @@ from bloatlab.experiments.mmwave.setup import (
     linux_case,
 )
 
+LOOSER = (
+    "(b) and (d) judge medians and largest values of the same runs with looser bounds, so they are counted as read off but not "
+    "among these."
+)
 LINUX = "HTB and bfifo on a real Linux, with the trace of mobb"
 VIRTUAL_LINUX = "Linux 7.2.12 in virtual time"
 TRACES = "traces"
 MEDIAN, WORST = f"the median of {len(SEEDS)} runs", f"the worst of {len(SEEDS)} runs"
 BLOCKED = ("lb", "mobb")
 """Scenarios with the deepest dips."""
+DIPPING = tuple(scenario for scenario in SCENARIOS if scenario != "sl")
+DIPS = (
+    f"at each fall of the rate to below {DIP:g} Mbit/s and above 0: largest sRTT until the next change, minus "
+    "q_before C_before / C_dip"
+)
+RECOVERIES = {
+    (
+        "lb",
+        "fq_codel",
+    ): ". With the authors' trace this is at 105 s, where the rate falls by 2.5 % only, from 1894 to 1846 Mbit/s: the "
+    "queue was at 7.3 to 7.9 ms, below its median of 9.2, and rises to 11.5 to 11.8 ms within the next 1.2 s",
+    (
+        "lb",
+        "pie",
+    ): ". With the authors' trace this is, in four of five runs, at 45 s, where the rate falls from 1896 to 1540 Mbit/s "
+    "for 2.1 s: the queue was at 8.6 to 9.4 ms, below its median of 10.0, and rises to 13.7 to 14.9 ms",
+}
+"""What happens in the fall with the largest excess, where it is above the bound: the queue was short before it."""
 SATURATED = (
     f"pings that found a FIFO at least {100 * FULL:g} % full, left at least {1000 * SETTLED:g} ms after a change of the "
     "rate, and returned before the next change"
@@ -43,12 +65,12 @@ SRTT = {
 }  # fmt: skip
 """Median and largest sRTT in ms, read off the source's figure."""
 LINUX_SRTT = {
-    ("lb", "largefifo"): (20.98, 153.5, 148.7), ("sb", "largefifo"): (20.19, 66.8, 63.4), ("sl", "largefifo"): (20.3, 27.1, 26.2),
-    ("lb", "smallfifo"): (5.62, 38.0, 37.7), ("sb", "smallfifo"): (5.38, 19.0, 16.3), ("sl", "smallfifo"): (5.31, 7.9, 6.9),
-    ("lb", "pie"): (10.55, 29.7, 29.5), ("sb", "pie"): (10.56, 36.1, 35.3), ("sl", "pie"): (10.5, 16.6, 15.8),
-    ("lb", "fq_codel"): (9.57, 25.4, 22.9), ("sb", "fq_codel"): (9.54, 24.8, 21.4), ("sl", "fq_codel"): (9.65, 14.2, 13.3),
+    ("lb", "largefifo"): (20.92, 150.7, 142.6), ("sb", "largefifo"): (20.12, 63.2, 62.2), ("sl", "largefifo"): (20.3, 27.7, 26.3),
+    ("lb", "smallfifo"): (5.52, 37.7, 36.7), ("sb", "smallfifo"): (5.29, 18.2, 15.7), ("sl", "smallfifo"): (5.32, 7.9, 6.9),
+    ("lb", "pie"): (10.37, 31.7, 31.1), ("sb", "pie"): (10.29, 31.9, 30.7), ("sl", "pie"): (10.5, 16.2, 15.7),
+    ("lb", "fq_codel"): (9.52, 25.0, 23.4), ("sb", "fq_codel"): (9.51, 27.4, 23.2), ("sl", "fq_codel"): (9.65, 14.3, 13.3),
 }  # fmt: skip
-"""The same on Linux with offload, and the largest mean over the flows: a run each, in virtual time, with the authors' traces."""
+"""The same on Linux, and the largest mean over the flows: medians of three runs in virtual time, in the set-up of ours."""
 ACCURACY = {"largefifo": 1.3}
 """How accurately the figure can be read, ms; without an entry `FINE`."""
 FINE = 0.4
@@ -101,17 +123,25 @@ def _medians() -> list[Claim]:
 
 
 def _dips() -> list[Claim]:
-    note = (
-        f"at each fall of the rate to below {DIP:g} Mbit/s and above 0: largest sRTT until the next change, minus "
-        "q C_before / C_dip; q is the queueing delay just before the fall or, if that is shorter, the median of the run; "
-        f"{MEDIAN}"
-    )
     return [
         Claim(
             f"(c) {scenario}, {queue}: peak above q_before C_before / C_dip", 3.0, reading(scenario, queue, "dip_excess"), "ms",
-            SOURCE, "derived", bound="at most", note=note,
+            SOURCE, "derived", bound="at most",
+            note=f"{DIPS}; q_before is the queueing delay just before the fall; {MEDIAN}{RECOVERIES.get((scenario, queue), '')}",
         )
-        for scenario in SCENARIOS if scenario != "sl" for queue in AQMS
+        for scenario in DIPPING for queue in AQMS
+    ]  # fmt: skip
+
+
+def _dips_with_median() -> list[Claim]:
+    return [
+        Claim(
+            f"(c) {scenario}, {queue}: the same, with the run's median if q_before is shorter", 3.0,
+            reading(scenario, queue, "dip_excess_median"), "ms", SOURCE, "derived",
+            note="our reading: an AQM returns to its usual delay at any rate, so a queue that was short for a moment grows in "
+            f"the dip; {MEDIAN}",
+        )
+        for scenario in DIPPING for queue in AQMS
     ]  # fmt: skip
 
 
@@ -133,14 +163,24 @@ def _peaks() -> list[Claim]:
     return [*large, *others]
 
 
-def _goodputs() -> list[Claim]:
-    return [
-        Claim(
-            f"(e) {scenario}, {queue}: goodput of all flows / mean rate", 0.95, reading(scenario, queue, "goodput_share", min),
-            "", SOURCE, "derived", bound="at least", note=WORST,
-        )
-        for scenario in SCENARIOS for queue in QUEUES
-    ]  # fmt: skip
+def _goodput() -> Claim:
+    # One claim: a link that is never idle gives 1448 / 1514 in all of them.
+    found = [reading(scenario, queue, "goodput_share", min) for scenario in SCENARIOS for queue in QUEUES]
+
+    def smallest(cases: Cases) -> float | None:
+        shares = [share for read in found if (share := read(cases)) is not None]
+        return min(shares) if len(shares) == len(found) else None
+
+    return Claim(
+        "(e) every scenario and queue: goodput of all flows / mean rate",
+        0.95,
+        smallest,
+        "",
+        SOURCE,
+        "derived",
+        bound="at least",
+        note=f"the worst of {len(found)} cases with {len(SEEDS)} runs each; headers leave 0.956 of a link that is never idle",
+    )
 
 
 def _levels(*, judged: bool) -> list[Claim]:
@@ -159,7 +199,8 @@ def _figure() -> list[Claim]:
     return [
         Claim(
             f"{scenario}, {queue}: {which} sRTT", value, reading(scenario, queue, f"srtt_{short}"), "ms", SOURCE, "read off",
-            absolute=ACCURACY.get(queue, FINE), needs=TRACES, note=f"{MEDIAN}; {VIRTUAL_LINUX}: {linux:g} ms",
+            absolute=ACCURACY.get(queue, FINE), needs=TRACES,
+            note=f"{MEDIAN}; {VIRTUAL_LINUX}, the median of three: {linux:g} ms",
         )
         for (scenario, queue), values in SRTT.items()
         for which, short, value, linux in zip(
@@ -173,7 +214,7 @@ def _means() -> list[Claim]:
     return [
         Claim(
             f"{scenario}, {queue}: largest mean sRTT over the flows", largest, reading(scenario, queue, "srtt_mean_max"), "ms",
-            SOURCE, "read off", note=f"{MEDIAN}; {VIRTUAL_LINUX}: {LINUX_SRTT[scenario, queue][2]:g} ms",
+            SOURCE, "read off", note=f"{MEDIAN}; {VIRTUAL_LINUX}, the median of three: {LINUX_SRTT[scenario, queue][2]:g} ms",
         )
         for (scenario, queue), (_, largest) in SRTT.items()
     ]  # fmt: skip
@@ -222,8 +263,25 @@ def _linux() -> list[Claim]:
     ]
 
 
+FIGURE = tuple(_figure())
+
+
+def _agreeing() -> Claim:
+    def count(cases: Cases) -> float | None:
+        return float(sum(judge(claim, cases, {TRACES: ""}).holds is True for claim in FIGURE))
+
+    return Claim(
+        f"the figure alone: how many of its {len(FIGURE)} values agree",
+        len(FIGURE),
+        count,
+        "values",
+        SOURCE,
+        "read off",
+        note=f"{LOOSER} Only runs with the authors' traces can agree",
+    )
+
+
 CLAIMS: tuple[Claim, ...] = (
-    *_order(), *_figure(), *_medians(), *_peaks(), *_dips(), *_goodputs(), *_virtual_linux(), *_saturation(),
-    *_levels(judged=True),
+    *_order(), *FIGURE, *_medians(), *_peaks(), *_dips(), _goodput(), *_virtual_linux(), *_saturation(), *_levels(judged=True),
 )  # fmt: skip
-COMPARISON: tuple[Claim, ...] = (*_means(), *_levels(judged=False), *_linux())
+COMPARISON: tuple[Claim, ...] = (_agreeing(), *_dips_with_median(), *_means(), *_levels(judged=False), *_linux())

@@ -53,9 +53,10 @@ def of_run(run: Result) -> dict[str, float]:
     found |= {"srtt_median": median(srtt), "srtt_max": max(srtt), "srtt_mean_max": max(means)}
     highest = dict(flows.group_by("time_s").agg(pl.col("srtt_ms").max()).iter_rows())
     at = [highest.get(time) for time in link["time_s"].to_list()]
-    excesses = list(excess(rates, at, base_ms, found["srtt_median"] - base_ms))
-    if excesses:
-        found["dip_excess"] = max(excesses)
+    for name, least in (("dip_excess", 0.0), ("dip_excess_median", found["srtt_median"] - base_ms)):
+        excesses = list(excess(rates, at, base_ms, least))
+        if excesses:
+            found[name] = max(excesses)
     queue = run.parameters["queue"]
     if isinstance(queue, str) and queue in FIFOS:
         limit = FIFOS[queue]
@@ -140,18 +141,18 @@ def falls(rates: Sequence[float]) -> Iterator[tuple[int, int, float, float]]:
         first = end
 
 
-def excess(rates: Sequence[float], highest: Sequence[float | None], base_ms: float, usual: float) -> Iterator[float]:
+def excess(rates: Sequence[float], highest: Sequence[float | None], base_ms: float, least: float) -> Iterator[float]:
     """How many ms the RTT of each dip exceeds the delay of an unmanaged queue, q C_before / C_dip.
 
     Args:
         rates: Mean rate of each sample, Mbit/s.
         highest: Largest sRTT of a flow at the end of each sample, ms.
         base_ms: Base RTT.
-        usual: Median queueing delay of the run, ms. An AQM returns to it at any rate, so a queue that is shorter
-            before the dip counts with this delay.
+        least: Smallest q that counts, ms. An AQM returns to its usual delay at any rate, so with the median queueing delay of
+            the run a queue that is shorter before the dip counts with this delay.
     """
     for first, end, before, after in falls(rates):
         peaks = [rtt for rtt in highest[first:end] if rtt is not None]
         queue = highest[first - 1]
         if peaks and queue is not None:
-            yield max(peaks) - max(queue - base_ms, usual) * before / after
+            yield max(peaks) - max(queue - base_ms, least) * before / after

@@ -41,6 +41,19 @@ def _missing(flow: str) -> answering.Read:
     return read
 
 
+def _survivors(runs: Runs) -> list[str]:
+    """What a mean delay leaves out, if packets of the small flow are missing."""
+    shares = [share for run in runs if (share := _missing(MICE)(run.metrics)) is not None]
+    if not any(shares):
+        return []
+    ends = dict.fromkeys((phrases.percent(min(shares)), phrases.percent(max(shares))))
+    missing = " to ".join(ends)
+    return [
+        f"A mean delay counts only packets that arrived; {missing} of the small flow's had not when the run ended. "
+        "Compare only runs with equal shares."
+    ]
+
+
 class NrRlc(Experiment):
     """Mice and an elephant through one RLC buffer."""
 
@@ -98,7 +111,9 @@ class NrRlc(Experiment):
         small = Quantity(
             "mean delay of the small flow", criteria.mean_of("flow", MICE, "mean_delay"), words=answering.WAIT
         )
-        lost = Quantity("share of the small flow's packets that never arrive", _missing(MICE), phrases.percent)
+        lost = Quantity(
+            "share of the small flow's packets that have not arrived when the run ends", _missing(MICE), phrases.percent
+        )
         carried = quantities.goodput(ELEPHANT, "goodput of the large flow")
         axes = [name for name in ("buffer", "queue", "lambda") if name in runs.varying]
         rates = [
@@ -107,12 +122,13 @@ class NrRlc(Experiment):
             if name in runs.varying
             for line in answering.contrast(runs.by(name), carried, small)
         ]
+        rest = [*_survivors(runs), *answering.only(runs, "queue")]
         if rates and not axes:
-            return [*rates, *answering.only(runs, "queue")]
+            return [*rates, *rest]
         if not axes:
-            return [*answering.contrast(runs.by("queue"), small, lost, carried), *answering.only(runs, "queue")]
+            return [*answering.contrast(runs.by("queue"), small, lost, carried), *rest]
         found = [line for name in axes for line in answering.contrast(runs.by(name), small)]
-        return [*found, *answering.contrast(runs.by(axes[0]), lost), *rates, *answering.only(runs, "queue")]
+        return [*found, *answering.contrast(runs.by(axes[0]), lost), *rates, *rest]
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The cell with its flows."""

@@ -20,6 +20,8 @@ QUEUES = (TAIL, AUTHORS_CODEL, "codel", "fq_codel", "pie")
 TCP_QUEUES = (*QUEUES, "dualpi2")
 PHASES = 10
 """Number of random starts per queue of the fair comparison."""
+STARTS = 5
+"""Number of random starts per queue and setting over TCP, and in the grid of threshold and interval."""
 PHASED = (TAIL, AUTHORS_CODEL, "codel")
 JITTER = "1ms"
 """Range of the random starts: several intervals of the elephant."""
@@ -38,7 +40,7 @@ OFFSETS = tuple(range(0, 80, 10))
 FAR = 6000
 """Distance in m at which the two AMCs choose different schemes."""
 FAR_POWER, MORE_POWER = 30.0, 30.6
-"""Powers in dBm there: as re-run, and with what the path loss of our model differs from ns-3's."""
+"""Powers in dBm there: as re-run, and with the 0.6 dB by which the SNR of our model is below ns-3's."""
 
 
 def load(queue: str, thousands: float) -> str:
@@ -56,15 +58,22 @@ def acknowledged(thousands: float) -> str:
     return f"am, {thousands:g}k"
 
 
-def tcp(queue: str) -> str:
-    """Name of the run with TCP."""
-    return f"{CCA}, {queue}"
+def tcp(queue: str) -> list[str]:
+    """Names of the runs with TCP, which differ in their random starts."""
+    return [f"{CCA}, {queue}, start {start + 1}" for start in range(STARTS)]
 
 
-def tuned(queue: str, threshold: str, interval: str, *, over_tcp: bool) -> str:
-    """Name of the run of a queue with this threshold and interval."""
-    name = tcp(queue) if over_tcp else load(queue, TUNED_LOAD)
-    return name if (threshold, interval) == USUAL[queue] else f"{name} {threshold}/{interval}"
+def tuned(queue: str, threshold: str, interval: str, *, over_tcp: bool) -> list[str]:
+    """Names of the runs of a queue with this threshold and interval, which differ in their random starts."""
+    if (threshold, interval) == USUAL[queue]:
+        return standard(queue, over_tcp=over_tcp)
+    name = CCA if over_tcp else f"{TUNED_LOAD}k"
+    return [f"{name}, {queue} {threshold}/{interval}, start {start + 1}" for start in range(STARTS)]
+
+
+def standard(queue: str, *, over_tcp: bool) -> list[str]:
+    """Names of the runs of a queue with its defaults, beside those of the grid."""
+    return tcp(queue) if over_tcp else [phased(queue, TUNED_LOAD, start) for start in range(STARTS)]
 
 
 def sounded(case: str, offset: int) -> str:
@@ -102,7 +111,10 @@ CASES: Mapping[str, PublishedRun] = {
         load(queue, thousands): _udp(queue, thousands)
         for queue in QUEUES if queue != TAIL for thousands in LOADS
     },
-    **{tcp(queue): PublishedRun({"cca": CCA, "queue": queue}) for queue in TCP_QUEUES},
+    **{
+        case: PublishedRun({"cca": CCA, "queue": queue, "start_jitter": JITTER}, seed)
+        for queue in TCP_QUEUES for seed, case in enumerate(tcp(queue), SEED + 1)
+    },
     **{
         phased(queue, thousands, phase): PublishedRun(
             {"lambda": 1000 * thousands, "queue": queue, "start_jitter": JITTER}, SEED + 1 + phase
@@ -110,12 +122,14 @@ CASES: Mapping[str, PublishedRun] = {
         for queue in PHASED for thousands in (20, 30) for phase in range(PHASES)
     },
     **{
-        tuned(queue, threshold, interval, over_tcp=over_tcp): PublishedRun(
-            {"queue": {"kind": queue, TUNED[queue]: threshold, "interval": interval}}
-            | ({"cca": CCA} if over_tcp else {"lambda": 1000 * TUNED_LOAD})
+        case: PublishedRun(
+            {"queue": {"kind": queue, TUNED[queue]: threshold, "interval": interval}, "start_jitter": JITTER}
+            | ({"cca": CCA} if over_tcp else {"lambda": 1000 * TUNED_LOAD}),
+            seed,
         )
         for queue, threshold, interval, over_tcp in product(TUNED, THRESHOLDS, INTERVALS, (False, True))
         if (threshold, interval) != USUAL[queue]
+        for seed, case in enumerate(tuned(queue, threshold, interval, over_tcp=over_tcp), SEED + 1)
     },
     **{
         sounded(case, offset): PublishedRun({**row.parameters, "sounding_offset": offset})

@@ -23,9 +23,19 @@ SAME_CAPACITY = (
     "packet of the elephant, so CoDel loses mice, and the elephant loses a few packets less"
 )
 WEAKER = (
-    f"at {FAR / 1000:g} km the SNR of our model is 9.2 dB and that of ns-3 9.8 dB, because ours has no fast fading. The "
-    "threshold of the next scheme lies between them: with 0.6 dB more power (the run with "
-    f"{MORE_POWER:g} dBm, not judged) ours has ns-3's rate"
+    f"at {FAR / 1000:g} km the SNR of our model is 9.2 dB and that of ns-3 9.8 dB. The threshold of the next scheme lies between "
+    f"them. With 0.6 dB more power (the run with {MORE_POWER:g} dBm, not judged) ours has ns-3's rate, so only the channel "
+    "differs. The cause of the 0.6 dB is not isolated; the two differ by 0.6 dB at 3 km and by 0.5 dB at 10 km as well"
+)
+SCHEME = "neighbouring schemes differ by 11 % or more here, so 1 % tells which scheme was chosen"
+TWICE = "two delays, each within 0.06 ms"
+JITTER_TOLERANCE = (
+    "the tolerance is ours, less than the 0.0007 ms by which the sounding slot moves it in two of ten rows"
+)
+ACKNOWLEDGED_RATE = (
+    "the tolerance is the rounding of the value. Not explained. The rate depends on how often the UE sends status reports: ours "
+    "has 192.4 Mbit/s without t_status_prohibit, 193.8 with the 10 ms of ns-3, and 194.0 with 20 ms. Other slots of the "
+    "sounding, t_poll_retransmit of 10 or 80 ms, poll_pdu of 16 and t_reassembly of 40 ms change nothing"
 )
 
 # Case: received and mean delay (ms) of the mice, of the elephant, drops by the AQM, source.
@@ -128,9 +138,9 @@ def _row(case: str) -> list[Claim]:
         mice_rate, mice_jitter, rate, elephant_jitter = DETAILS[case]
         found += [
             claim("mice, throughput", mice_rate, metric(case, MICE, "throughput"), "Mbit/s", 0.000001),
-            claim("mice, mean jitter", mice_jitter, jitter(case, MICE), "ms", 0.12),
+            claim("mice, mean jitter", mice_jitter, jitter(case, MICE), "ms", 0.12, TWICE),
             claim("elephant, throughput", rate, metric(case, ELEPHANT, "throughput"), "Mbit/s", 0.00001),
-            claim("elephant, mean jitter", elephant_jitter, jitter(case, ELEPHANT), "ms", 0.0005),
+            claim("elephant, mean jitter", elephant_jitter, jitter(case, ELEPHANT), "ms", 0.0005, JITTER_TOLERANCE),
         ]
     elif case in SATURATED:
         found.append(claim("elephant, throughput", 194.42, metric(case, ELEPHANT, "throughput"), "Mbit/s", 0.01))
@@ -170,8 +180,16 @@ CLAIMS: tuple[Claim, ...] = (
         for thousands, lost in SHOWN
     ),
     *(claim for thousands in (20, 30) for flow in (MICE, ELEPHANT) for claim in _conclusion(thousands, flow)),
-    _far("error_model", FAR_POWER, 66.7),
-    _far("shannon", FAR_POWER, 40.9, WEAKER),
+    _far("error_model", FAR_POWER, 66.7, SCHEME),
+    _far("shannon", FAR_POWER, 40.9, f"{SCHEME}; {WEAKER}"),
+    Claim(
+        f"{acknowledged(15)}: elephant, mean delay", 8.876, metric(acknowledged(15), ELEPHANT, "mean_delay"), "ms", MODE_AM,
+        "re-run", absolute=0.02, note="the tolerance of the rows with RLC UM",
+    ),
+    Claim(
+        f"{acknowledged(30)}: elephant, throughput", 193.4, metric(acknowledged(30), ELEPHANT, "throughput"), "Mbit/s", MODE_AM,
+        "re-run", absolute=0.05, note=ACKNOWLEDGED_RATE,
+    ),
     Claim(
         f"{load(TAIL, 30)}: elephant sent", 288_003, metric(load(TAIL, 30), ELEPHANT, "tx_packets"), "packets", PUBLISHED,
         "check", absolute=0, note="9.6 s in intervals of 33,333 ns",
@@ -182,21 +200,5 @@ CLAIMS: tuple[Claim, ...] = (
     ),
 )  # fmt: skip
 COMPARISON: tuple[Claim, ...] = (
-    _far("shannon", MORE_POWER, 40.9, "with the power that makes up for the difference of the path loss"),
-    Claim(
-        f"{acknowledged(15)}: elephant, mean delay",
-        8.876,
-        metric(acknowledged(15), ELEPHANT, "mean_delay"),
-        "ms",
-        MODE_AM,
-        "re-run",
-    ),
-    Claim(
-        f"{acknowledged(30)}: elephant, throughput",
-        193.4,
-        metric(acknowledged(30), ELEPHANT, "throughput"),
-        "Mbit/s",
-        MODE_AM,
-        "re-run",
-    ),
+    _far("shannon", MORE_POWER, 40.9, "with the power that makes up for the difference of the SNR"),
 )

@@ -156,6 +156,12 @@ ADDED_TRAFFIC = (
         f"`{MIXED}`: besides the mice and a TCP elephant, a page of 500 kB that is fetched repeatedly, a ping and a call",
         MIXED,
     ),
+    Parameter(
+        "send_buffer", "64MB", "bytes", allowed="bytes such as 4MB",
+        help="size of the send buffer of the greedy TCP flows, which bounds their data in flight. By default it is large "
+        "enough that it does not bound the queue in the RLC",
+        read=read.size,
+    ),
 )  # fmt: skip
 WIRES = (
     _quantity(
@@ -193,6 +199,8 @@ CARRIER = (
         "the SNR. `none`: `amc` chooses the scheme",
         read=_mcs, published="none",
     ),
+    _choice("scheduler", "round_robin", "which UE is served first", "proportional_fair", "max_rate"),
+    _choice("access", "tdma", "whether UEs share a slot by symbols or by groups of resource blocks", "ofdma"),
 )  # fmt: skip
 PLACE = (
     Parameter(

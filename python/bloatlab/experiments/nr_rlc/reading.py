@@ -33,6 +33,10 @@ class Reader:
         """A count of both flows."""
         return round(self.flow(case, MICE, name) + self.flow(case, ELEPHANT, name))
 
+    def mean(self, cases: Sequence[str], flow: str, name: str) -> float:
+        """The mean of a metric of a flow over runs."""
+        return math.fsum(self.flow(case, flow, name) for case in cases) / len(cases)
+
     def longest(self, case: str) -> float:
         """The longest sojourn time in the RLC, ms."""
         return float(self.cases[case]["link_metrics"][BEARER]["max_sojourn"])

@@ -114,6 +114,8 @@ def cell(params: Mapping[str, Any]) -> dict[str, Any]:
             "gnb_power": params["power"],
             "amc": params["amc"],
             **({} if params["mcs"] is None else {"mcs": params["mcs"]}),
+            "scheduler": params["scheduler"],
+            "access": params["access"],
             "rule": params["rule"],
             "rlc": {"mode": params["rlc"], "framing": params["framing"]},
             # ns-3's PDCP has 12 bits and no SDAP above it, and does not reorder.
@@ -136,7 +138,7 @@ def flows(params: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _of_one_ue(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The mice, the elephant and, in the mixed workload, a page, a ping and a call beside them."""
     begin = {"start": params["start"], "start_jitter": params["start_jitter"]}
-    tcp = {**begin, "cca": params["cca"], "traffic": "greedy"}
+    tcp = {**begin, "cca": params["cca"], "traffic": "greedy", "tcp": {"send_buffer": params["send_buffer"]}}
     packet = params["packet"]
     mice, elephant = (
         {**begin, "traffic": {"kind": "cbr", "rate": rate(of, units.size(packet)), "packet": packet}}
