@@ -402,8 +402,10 @@ def test_nr_rlc_says_what_the_buffer_costs() -> None:
     assert CATALOGUE["nr-rlc"].answer(made(*rows)) == [
         "The mean delay of the small flow is shorter with a buffer of 10 MB (400 ms) than with a buffer of "
         "100 MB (4,000 ms).",
-        "The share of the small flow's packets that never arrive is lower with a buffer of 10 MB (0 %) than with "
-        "a buffer of 100 MB (40 %).",
+        "The share of the small flow's packets that have not arrived when the run ends is lower with a buffer of 10 MB (0 %) "
+        "than with a buffer of 100 MB (40 %).",
+        "A mean delay counts only packets that arrived; 0 % to 40 % of the small flow's had not when the run ended. "
+        "Compare only runs with equal shares.",
         "Only tail was run, so these runs do not compare queues.",
     ]
 
@@ -436,7 +438,7 @@ def test_published_behaviour_is_counted() -> None:
     assert good[0] == "2 of 2 published values agree with these runs."
     assert bad[:2] == [
         "1 of 2 published values agree with these runs.",
-        "The largest difference is in `ledbat alone: utilization`: 0.400 here, 0.990 in the source.",
+        "The largest difference is in `ledbat alone: utilization`: 0.400 here, our bound is 0.990.",
     ]
     assert good[-1] == f"{len(experiment.claims) - 2} more need runs that are not here."
 

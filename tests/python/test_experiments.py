@@ -166,18 +166,19 @@ def test_claims_have_different_names_because_a_store_keeps_them_by_name(name: st
 def test_claims_need_every_published_case() -> None:
     experiment = get("congestion-control-behaviour")
     assert all(claim.tolerance is not None for claim in experiment.claims)
-    runs = plan(ExperimentSource(experiment), {}, experiment.published_axes())
-    assert len(runs) == len(experiment.cases)
+    source, axes = ExperimentSource(experiment), experiment.published_axes()
+    runs = plan(source, {}, axes, replications=experiment.replications)
+    assert len(runs) == len(experiment.cases) * experiment.replications
     published = published_runs(experiment, runs)
-    assert tuple(published) == tuple(experiment.cases)
-    assert all(run.parameters == {"case": case} for case, run in published.items())
+    assert tuple(published) == tuple(experiment.published)
+    assert all(run.parameters == dict(experiment.published[key].parameters) for key, run in published.items())
     assert published_runs(experiment, runs[1:]) == {}
-    assert published_runs(experiment, plan(ExperimentSource(experiment), {}, experiment.published_axes(), seed=7)) == {}
+    assert published_runs(experiment, plan(source, {}, axes, replications=experiment.replications, seed=7)) == {}
 
 
 def test_every_published_value_of_the_source_is_there() -> None:
     experiment = get("deep-buffers")
-    names = [claim.name for claim in (*experiment.claims, *experiment.comparison)]
+    names = [claim.name for claim in (*experiment.claims, *experiment.comparison) if claim.kind != "re-run"]
     assert len(names) == len(set(names))
     assert {name.split(" ")[0] for name in names} == {
         "cov_in_flight_l4", "cov_throughput_l4", "flow_completion_time_l4", "mean_cwnd_l4", "mean_delivery_rate_l4",
