@@ -141,23 +141,14 @@ def page() -> str:
 def _section(name: str) -> Iterator[str]:
     section, cases, again = SECTIONS[name], judged(name), judged(name, "rerun")
     yield section.text
-    yield _line(
-        ["metric", "aim", *(f"{word}, {side}" for side in ("references", "again")[: 1 + bool(again)] for word in WORDS)]
-    )
-    yield "|---" * (2 + len(WORDS) * (1 + bool(again))) + "|"
+    yield _line(["metric", "beside", "aim", *WORDS])
+    yield "|---" * (3 + len(WORDS)) + "|"
     for aim in section.aims:
-        counts = [
-            Counter(found[aim.name].word for found in side.values() if aim.name in found)
-            for side in (cases, again)
-            if side
-        ]
-        yield _line(
-            [
-                aim.title,
-                aim.text if aim.relative else "equal",
-                *(str(count[word]) for count in counts for word in WORDS),
-            ]
-        )
+        for beside, judgements in (("references", cases), ("again", again)):
+            if judgements:
+                count = Counter(found[aim.name].word for found in judgements.values() if aim.name in found)
+                limit = aim.text if aim.relative else "equal"
+                yield _line([aim.title, beside, limit, *(str(count[word]) for word in WORDS)])
     yield ""
     yield from (f"- **{letter}**: {reason}" for letter, reason in section.reasons.items())
     yield ""
