@@ -197,7 +197,7 @@ def run_home_router(case: Case, seed: int) -> Values:
     pages = probes.filter(pl.col("probe") == "page")["rtt_ms"].drop_nulls().to_list()
     values = {"ping": float(pings.median())}  # type: ignore[arg-type]
     if pages:
-        # The page that the end of the run cuts off is none of them.
+        # A page that is not finished when the run ends has its SYN counted, but is not among the pages.
         lost = min(run.probe_metrics["page"].get("connections_with_lost_syn", 0.0), len(pages))
         values |= {"page": median(pages), "lost_syns": lost / len(pages)}
     if case["bulk"] == "1":

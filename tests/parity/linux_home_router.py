@@ -44,7 +44,9 @@ def request(case: Mapping[str, str], send_buffer: int) -> dict[str, str]:
 
 def run(case: Mapping[str, str], seed: int, warmup_s: float, send_buffer: int) -> dict[str, float]:
     """The values of a run: pings and sRTT from `warmup_s` on, in ms, and all pages. Send buffers grow to `send_buffer` bytes."""
-    kernel = kernels.built()[0]
+    kernel = kernels.chosen("")
+    if kernel is None:
+        raise SystemExit("no kernel was built; `bloatlab kernel build` builds one")
     with guest.finished(kernel, request(case, send_buffer), seed, RUNS, lambda _: None, _initramfs()) as folder:
         lines = [line.split() for line in (folder / RUNS).read_text(encoding="ascii").splitlines()]
     if lines.pop() != ["end"]:
@@ -66,10 +68,8 @@ def run(case: Mapping[str, str], seed: int, warmup_s: float, send_buffer: int) -
 @cache
 def _initramfs() -> Path:
     """The file system with the program, compiled."""
-    folder = Path(tempfile.mkdtemp(prefix="home-router-"))
-    program = folder / "init"
-    subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
     tools = {f"bin/{name}": Path(str(shutil.which(name))).resolve() for name in ("ip", "tc")}
-    made, _ = image.image_of({"init": program, **tools})
-    shutil.rmtree(folder)
-    return made
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "init"
+        subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", program, SOURCE], check=True)
+        return image.image_of({"init": program, **tools})[0]

@@ -103,7 +103,7 @@ def run(library: Path, cell: Cell, seed: int) -> Run:
     done = subprocess.run([*map(str, command)], check=True, capture_output=True, text=True)
     # ns-2 also prints its commands.
     line = next(line for line in done.stdout.splitlines() if line.count(",") > len(MEASURES))
-    # The queue for ACKs has collisions of its own, between receivers.
+    # It also prints which receivers share a queue for their ACKs. Only senders count.
     senders = {str(node) for node in range(cell.first, cell.first + FLOWS)}
     shared = {"+".join(sorted(pair)) for pair in COLLISION.findall(done.stderr) if senders >= set(pair)}
     return Run(line.split(",")[-len(MEASURES) :], frozenset(shared))

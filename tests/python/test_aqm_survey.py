@@ -259,13 +259,18 @@ def invented(point: Point, replication: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def invented_cases() -> dict[str, dict[str, Any]]:
+def invented_runs() -> dict[str, dict[str, Any]]:
+    """The invented metrics of every run."""
     return {
         point.case(replication): {"experiment_metrics": invented(point, replication)}
         for point in cases.POINTS
         for replication in range(point.replications)
     }
+
+
+@pytest.fixture(scope="module")
+def invented_cases() -> dict[str, dict[str, Any]]:
+    return invented_runs()
 
 
 def test_claims_read_the_points_they_name(invented_cases: dict[str, dict[str, Any]]) -> None:

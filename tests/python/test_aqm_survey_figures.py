@@ -19,7 +19,7 @@ from bloatlab.settings import RunSettings
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute
 from bloatlab.sweeps.plan import plan
-from test_aqm_survey import NAME, invented, real
+from test_aqm_survey import NAME, invented_runs, real
 
 SURVEYED = [name for name in registry.REGISTRY if name.startswith("survey_")]
 SMALL = {
@@ -30,11 +30,7 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def invented_cases() -> dict[str, dict[str, Any]]:
-    return {
-        point.case(replication): {"experiment_metrics": invented(point, replication)}
-        for point in cases.POINTS
-        for replication in range(point.replications)
-    }
+    return invented_runs()
 
 
 def tables(found: dict[str, dict[str, Any]]) -> dict[str, pl.DataFrame]:

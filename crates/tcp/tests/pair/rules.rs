@@ -5,7 +5,9 @@ use bloatlab_tcp::segment::{CWR, ECE, SYN};
 use bloatlab_tcp::{Pacing, State, TcpConfig};
 use bloatlab_units::{Bytes, Duration, MILLISECOND, Nanos, SECOND};
 
-use crate::world::{Action, LONG, RTT, World, Write, at_once, established, gaps, lose, reno};
+use crate::world::{
+    Action, Filter, LONG, RTT, World, Write, at_once, established, gaps, lose, reno,
+};
 
 const MSS: u64 = 1448;
 
@@ -83,6 +85,16 @@ fn delayed_ack_leaves_after(tick: Nanos, delay: Nanos) {
     assert_eq!(times, [RTT / 2, at + RTT / 2 + delay]);
 }
 
+/// Loses the first transmission of the last two of ten segments.
+fn lose_the_tail() -> Filter {
+    let mut lost = 0;
+    lose(move |end, sent| {
+        let last = end == 0 && sent.has_data() && sent.segment.seq as u64 > 8 * MSS && lost < 2;
+        lost += usize::from(last);
+        last
+    })
+}
+
 #[test]
 fn a_lost_tail_is_probed_before_the_timeout() {
     // RFC 8985 section 7: the last segments are lost, and no ACK reports that.
@@ -92,12 +104,7 @@ fn a_lost_tail_is_probed_before_the_timeout() {
             ..TcpConfig::default()
         };
         let mut world = established(&config, 10 * MSS);
-        let mut lost = 0;
-        world.filter = Some(lose(move |end, sent| {
-            let last = end == 0 && sent.has_data() && sent.segment.seq as u64 > 8 * MSS && lost < 2;
-            lost += usize::from(last);
-            last
-        }));
+        world.filter = Some(lose_the_tail());
         world.open();
         assert!(world.run(LONG, 10_000));
         assert_eq!(world.delivered[1], 10 * MSS);
@@ -119,12 +126,7 @@ fn with_a_tick_a_probe_is_two_milliseconds_late() {
             ..TcpConfig::default()
         };
         let mut world = established(&config, 10 * MSS);
-        let mut lost = 0;
-        world.filter = Some(lose(move |end, sent| {
-            let last = end == 0 && sent.has_data() && sent.segment.seq as u64 > 8 * MSS && lost < 2;
-            lost += usize::from(last);
-            last
-        }));
+        world.filter = Some(lose_the_tail());
         world.open();
         assert!(world.run(LONG, 10_000));
         let acked = 2 * RTT;
