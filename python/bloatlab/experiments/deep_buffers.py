@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from bloatlab import units
 from bloatlab.experiments import answering, criteria, per_flow, phrases, quantities
+from bloatlab.experiments import deep_buffers_in_ns3 as again
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Runs
 from bloatlab.experiments.base import Experiment, plain
 from bloatlab.experiments.claim import Cases, Claim, Kind, Verdict
+from bloatlab.experiments.deep_buffers_in_ns3 import FLOW
 from bloatlab.experiments.parameters import Parameter
 from bloatlab.experiments.queues import with_limit
 
@@ -20,10 +22,6 @@ if TYPE_CHECKING:
     from bloatlab.result import Result
 
 PAGE = "CCPerf, Deep Buffers Experiment, experiment 1 (doi 10.1109/COMST.2025.3533303)"
-NS3 = "ns-3 3.37, run by us in this set-up (tests/parity/ns3_deep_buffers.csv)"
-NS3_SAMPLES = "ns-3 3.39, run by us in this set-up (tests/parity/ns3_deep_buffers_samples.csv)"
-FLOW = "flow_metrics.flow_1."
-LINK = "link_metrics.bottleneck."
 SAMPLED = "cov_in_flight_sampled"
 RATE_PER_FLOW = "16Mbit/s"
 
@@ -38,23 +36,6 @@ def _claim(
     relative: float | None = None,
 ) -> Claim:
     return Claim(name, published, FLOW + name, unit, PAGE, kind, absolute=absolute, relative=relative)
-
-
-def _again(
-    name: str,
-    value: float,
-    unit: str,
-    *,
-    of: str = FLOW,
-    absolute: float | None = None,
-    relative: float | None = None,
-    note: str = "",
-    by: str = NS3,
-) -> Claim:
-    """What our run of ns-3 gave."""
-    return Claim(
-        f"{name} (ns-3)", value, of + name, unit, by, "re-run", absolute=absolute, relative=relative, note=note
-    )
 
 
 class DeepBuffers(Experiment):
@@ -323,25 +304,7 @@ class DeepBuffers(Experiment):
             note="over the measured bandwidth, from which the published number follows: "
             "79.18 segments x 1500 bytes / (15.39 Mbit/s x 15 ms) = 4.12",
         ),
-        # The tolerances are those of the published numbers; of queue and sojourn time 1 %, of the utilization 0.005.
-        # Without the packet in the device, in flight, cwnd and sRTT are 1.1 to 1.3 % off and do not hold.
-        _again("mean_throughput_l4", 15.3913, "Mbit/s", relative=0.01),
-        _again("mean_srtt_l4", 59.0442, "ms", relative=0.01),
-        _again("mean_cwnd_l4", 79.674, "segments", relative=0.01),
-        _again("mean_in_flight_l4", 79.19, "segments", relative=0.01),
-        _again("mean_recovery_time_l4", 101.879, "ms", relative=0.03),
-        _again("total_recoveries_l4", 6, "", absolute=0),
-        _again("total_retransmissions_l4", 108, "", absolute=3),
-        _again("total_rtos_l4", 0, "", absolute=0),
-        _again("mean_idt_ewma_l4", 0.7579, "ms", absolute=0.005, by=NS3_SAMPLES),
-        _again(
-            "cov_in_flight_l4", 0.22169, "", absolute=0.005,
-            note="at a loss, ns-3 halves what is still in the pipe, and ours all that is unacknowledged (RFC 5681): with "
-            'cca={kind="newreno", flight_size="pipe"} ours gives 0.2191',
-        ),
-        _again("utilization", 0.998333, "", of=LINK, absolute=0.005),
-        _again("mean_queue_length", 56.3531, "packets", of=LINK, relative=0.01),
-        _again("mean_sojourn", 42.3351, "ms", of=LINK, relative=0.01),
+        *again.CLAIMS,
         # A greedy flow ends when it is stopped.
         _claim("flow_completion_time_l4", 15.00, "s", "check", absolute=0.005),
     )  # fmt: skip

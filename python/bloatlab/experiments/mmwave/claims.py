@@ -40,17 +40,11 @@ DIPS = (
     "q_before C_before / C_dip"
 )
 RECOVERIES = {
-    (
-        "lb",
-        "fq_codel",
-    ): ". With the authors' trace this is at 105 s, where the rate falls by 2.5 % only, from 1894 to 1846 Mbit/s: the "
-    "queue was at 7.3 to 7.9 ms, below its median of 9.2, and rises to 11.5 to 11.8 ms within the next 1.2 s",
-    (
-        "lb",
-        "pie",
-    ): ". With the authors' trace this is, in four of five runs, at 45 s, where the rate falls from 1896 to 1540 Mbit/s "
-    "for 2.1 s: the queue was at 8.6 to 9.4 ms, below its median of 10.0, and rises to 13.7 to 14.9 ms",
-}
+    ("lb", "fq_codel"): ". With the authors' trace this is at 105 s, where the rate falls by 2.5 % only, from 1894 to 1846 "
+    "Mbit/s: the queue was at 7.3 to 7.9 ms, below its median of 9.2, and rises to 11.5 to 11.8 ms within the next 1.2 s",
+    ("lb", "pie"): ". With the authors' trace this is, in four of five runs, at 45 s, where the rate falls from 1896 to 1540 "
+    "Mbit/s for 2.1 s: the queue was at 8.6 to 9.4 ms, below its median of 10.0, and rises to 13.7 to 14.9 ms",
+}  # fmt: skip
 """What happens in the fall with the largest excess, where it is above the bound: the queue was short before it."""
 SATURATED = (
     f"pings that found a FIFO at least {100 * FULL:g} % full, left at least {1000 * SETTLED:g} ms after a change of the "
