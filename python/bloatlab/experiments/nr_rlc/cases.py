@@ -41,6 +41,8 @@ FAR = 6000
 """Distance in m at which the two AMCs choose different schemes."""
 FAR_POWER, MORE_POWER = 30.0, 30.6
 """Powers in dBm there: as re-run, and with the 0.6 dB by which the SNR of our model is below ns-3's."""
+EARLIER = 4
+"""End in s with which RLC AM has both values of the re-run, whose own end is not known."""
 
 
 def load(queue: str, thousands: float) -> str:
@@ -56,6 +58,11 @@ def buffered(megabytes: int) -> str:
 def acknowledged(thousands: float) -> str:
     """Name of the run in acknowledged mode."""
     return f"am, {thousands:g}k"
+
+
+def earlier(thousands: float) -> str:
+    """Name of the run in acknowledged mode that ends earlier."""
+    return f"{acknowledged(thousands)}, {EARLIER} s"
 
 
 def tcp(queue: str) -> list[str]:
@@ -107,6 +114,7 @@ MEASURED: Mapping[str, PublishedRun] = {
 CASES: Mapping[str, PublishedRun] = {
     **MEASURED,
     **{acknowledged(thousands): _udp(TAIL, thousands, rlc="am") for thousands in (15, 30)},
+    **{earlier(thousands): _udp(TAIL, thousands, rlc="am", stop=f"{EARLIER}s") for thousands in (15, 30)},
     **{
         load(queue, thousands): _udp(queue, thousands)
         for queue in QUEUES if queue != TAIL for thousands in LOADS
