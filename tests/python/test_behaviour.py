@@ -12,7 +12,7 @@ import pytest
 import behaviour_docs
 from bloatlab.analysis.claims import findings_of_store
 from bloatlab.experiments import get
-from bloatlab.experiments.behaviour import REASONS, response
+from bloatlab.experiments.behaviour import REASONS, bbr, response
 from bloatlab.experiments.behaviour.parts import OURS, SEEDS, Combined, Reading, run_key, span
 from bloatlab.store import Store
 from conftest import REAL
@@ -81,6 +81,19 @@ def test_the_mean_is_judged_and_the_note_tells_the_seeds() -> None:
     assert "its smallest RTT is 80 ms on a path of 40 ms" in verdict.claim.note
 
 
+def test_bbr_gets_its_measured_share_from_the_model_with_every_measured_value() -> None:
+    depth = 8
+    pauses = 1 - (depth * bbr.WARE_RTT + 0.2 + bbr.WARE_RTT) / 10
+    assert bbr.ware(depth) == pytest.approx((0.5 + 0.5 / depth + 4 / (depth * bbr.WARE_BDP)) * pauses)
+    flows = {"bbr": {"mean_throughput_l4": 4.0}, "cubic": {"mean_throughput_l4": 6.0}}
+    readings = dict(zip(bbr.READINGS, (120.0, 150.0, 110.0, 280.0), strict=True))
+    case = next(case for case in bbr.READ if case.startswith("bbr beside cubic, 8 BDP") and bbr.OF_FORTY not in case)
+    steps = bbr.steps(depth)({run_key(case, SEEDS[0]): {"flow_metrics": flows, "readings": readings}})
+    assert steps[0] == bbr.ware(depth)
+    assert steps[-2] == pytest.approx(120 / 280 * pauses)
+    assert steps[-1] == 0.4
+
+
 @real
 def test_the_page_has_the_values_of_a_reproduction(store: Store) -> None:
     assert behaviour_docs.written() == behaviour_docs.block(store), (
@@ -92,7 +105,7 @@ def test_the_page_has_the_values_of_a_reproduction(store: Store) -> None:
 def test_every_claim_that_fails_gives_the_reason_that_runs_show(store: Store) -> None:
     failed = store.claims().filter(pl.col("holds") == 0)["name"].to_list()
     assert set(failed) <= set(REASONS)
-    assert [finding.title.split()[0] for finding in findings_of_store(store, EXPERIMENT)] == ["BBR", "Copa"]
+    assert [finding.title.split()[0] for finding in findings_of_store(store, EXPERIMENT)] == ["BBR", "BBR's", "Copa"]
 
 
 def test_the_fitted_tolerances_are_told() -> None:

@@ -42,6 +42,8 @@ def test_a_held_store_reads_a_table_once(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Part, "read", lambda part, table: reads.append(table) or read(part, table))
     one, other = store.runs()["run_id"]
     with store.held():
+        with store.held():
+            store.table("flow_series", [one])
         series = [store.table("flow_series", [run]) for run in (one, other, one)]
         assert reads == ["flow_series"]
     assert series[0].equals(series[2])

@@ -7,7 +7,7 @@ from typing import Any
 
 from bloatlab.engines import Engine
 from bloatlab.experiments.base import Experiment, plain
-from bloatlab.experiments.claim import Verdict
+from bloatlab.experiments.claim import Cases, Verdict
 from bloatlab.experiments.finding import Finding
 from bloatlab.store import Store, Writer, canonical
 from bloatlab.sweeps.collector import Summary
@@ -69,12 +69,19 @@ def plan_published(
 
 def verdicts_on(experiment: Experiment, published: Mapping[str, PlannedRun], store: Store) -> list[Verdict]:
     """Compares the claims and the other published values with the published runs of a store."""
-    metrics = store.run_metrics([run.run_id for run in published.values()])
-    cases = {case: metrics[run.run_id] for case, run in published.items()}
-    if type(experiment).readings is not Experiment.readings:
-        for case, run in published.items():
-            cases[case]["readings"] = experiment.readings(store.run(run.run_id))
+    cases = _cases(store, experiment, {case: run.run_id for case, run in published.items()})
     return experiment.verdicts(cases, next(iter(published.values())).parameters)
+
+
+def _cases(store: Store, experiment: Experiment, ids: Mapping[str, str]) -> Cases:
+    """The metrics of the published runs by case, with the readings of the experiment if it has any."""
+    metrics = store.run_metrics(list(ids.values()))
+    cases = {case: metrics[run_id] for case, run_id in ids.items()}
+    if type(experiment).readings is not Experiment.readings:
+        with store.held():
+            for case, run in zip(ids, store.results(list(ids.values())), strict=True):
+                cases[case]["readings"] = experiment.readings(run)
+    return cases
 
 
 def describe(verdict: Verdict) -> dict[str, Any]:
@@ -142,8 +149,7 @@ def findings_of_store(store: Store, experiment: Experiment | None) -> list[Findi
     found = {case: run_id for case, run_id in wanted.items() if run_id is not None}
     if len(found) < len(wanted):
         return []
-    metrics = store.run_metrics(list(found.values()))
-    return experiment.findings({case: metrics[run_id] for case, run_id in found.items()})
+    return experiment.findings(_cases(store, experiment, found))
 
 
 def answers_of_store(store: Store, experiment: Experiment | None) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments import phrases
@@ -15,6 +15,9 @@ from bloatlab.experiments.behaviour.parts import OURS, SEEDS, Combined, Reading,
 from bloatlab.experiments.claim import Cases, Claim, Verdict, judge
 from bloatlab.experiments.finding import Finding
 from bloatlab.experiments.parameters import Parameter
+
+if TYPE_CHECKING:
+    from bloatlab.result import Result
 
 CASES = {**response.CASES, **bbr.CASES, **ledbat.CASES, **standing.CASES, **copa.CASES}
 REASONS = {**response.REASONS, **bbr.REASONS, **ledbat.REASONS, **copa.REASONS}
@@ -78,7 +81,14 @@ class CongestionControlBehaviour(Experiment):
 
     def findings(self, cases: Cases) -> list[Finding]:
         """What the variants of BBR and of Copa show."""
-        return [bbr.beside_cubic(cases), copa.crowded(cases)]
+        return [bbr.beside_cubic(cases), bbr.model_in_parts(cases), copa.crowded(cases)]
+
+    def readings(self, run: Result) -> dict[str, float]:
+        """The readings of BBR's and of Copa's cases that explain a difference."""
+        case = run.parameters["case"]
+        if case in bbr.READ:
+            return bbr.of_run(run)
+        return copa.of_run(run) if case in copa.READ else {}
 
     def answer(self, runs: Runs) -> list[str]:
         """Counts the published values that hold, and names the one that differs most."""

@@ -6,9 +6,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from bloatlab import units
 from bloatlab.experiments.claim import Cases, Metrics
+
+if TYPE_CHECKING:
+    from bloatlab.result import Result
 
 Document = dict[str, Any]
 """A scenario without its name."""
@@ -114,11 +118,6 @@ def total(case: str, metric: str, over: float = 1.0) -> Reading:
     return Reading(case, lambda run: math.fsum(flow[metric] for flow in run["flow_metrics"].values()) / over)
 
 
-def largest(case: str, metric: str) -> Reading:
-    """Largest value of a metric among the flows of a case."""
-    return Reading(case, lambda run: max(float(flow.get(metric, 0)) for flow in run["flow_metrics"].values()))
-
-
 def share(case: str, name: str) -> Reading:
     """Share of a flow in the throughput of all flows."""
 
@@ -127,3 +126,8 @@ def share(case: str, name: str) -> Reading:
         return float(flows[name]["mean_throughput_l4"]) / math.fsum(f["mean_throughput_l4"] for f in flows.values())
 
     return Reading(case, read)
+
+
+def warmup(run: Result) -> float:
+    """Seconds of a run that are not measured."""
+    return units.duration(run.scenario["warmup"])
