@@ -113,6 +113,7 @@ BOXES = """
 duration = "2s"
 boxes = [
     { kind = "link", name = "up", rate = "10Mbit/s", delay = "5ms", queue = "cake", overhead = 2, header = 14, device_packets = 1, vary = { rate = { kind = "poisson" } } },
+    { kind = "link", name = "shaped", rate = "10Mbit/s", shaper = true },
     { kind = "delay", name = "far", delay = "20ms", jitter = { size = "1ms" } },
     { kind = "loss", name = "radio", probability = 0.01, spacing = "even" },
     { kind = "loss", name = "bursts", gilbert_elliott = { p = 0.01 } },
@@ -122,7 +123,7 @@ boxes = [
 ]
 
 [[flows]]
-path = ["up", "far", "radio", "bursts", "noise", "twice", "tunnel"]
+path = ["up", "shaped", "far", "radio", "bursts", "noise", "twice", "tunnel"]
 return_path = ["far"]
 """  # noqa: E501
 
@@ -187,13 +188,14 @@ def of_cell() -> dict[str, Any]:
 
 
 def of_boxes() -> dict[str, Any]:
-    path = ["up", "far", "radio", "bursts", "noise", "twice", "tunnel"]
+    path = ["up", "shaped", "far", "radio", "bursts", "noise", "twice", "tunnel"]
     return scenario.document(
         scenario.boxes(
             scenario.link(
                 "up", "10Mbit/s", delay="5ms", queue="cake", overhead=2, header=14, device_packets=1,
                 vary={"rate": {"kind": "poisson"}},
             ),
+            scenario.link("shaped", "10Mbit/s", shaper=True),
             scenario.delay("far", "20ms", jitter={"size": "1ms"}),
             scenario.loss("radio", 0.01, spacing="even"),
             scenario.loss("bursts", gilbert_elliott={"p": 0.01}),

@@ -316,7 +316,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
                 self.scheduler.sent(current, packet.has_more());
                 flow.backlog -= size;
                 match self.rates.get_mut(place) {
-                    Some(rate) => rate.departed(now, size, u64::from(flow.backlog)),
+                    Some(rate) => rate.departed(now, packet, u64::from(flow.backlog)),
                     None => flow.state.departed(sojourn, u64::from(flow.backlog)),
                 }
                 return self.slab.pop(&mut flow.chain);

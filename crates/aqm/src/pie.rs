@@ -299,8 +299,10 @@ fn scale(prob: f64) -> f64 {
 pub(crate) struct DepartureRate {
     /// Start of the current measurement, if any, and the bytes departed since.
     measuring: Option<(Nanos, u64)>,
-    /// Seconds per byte; 0 before the first measurement.
-    seconds_per_byte: f64,
+    /// Bytes of the offload buffer that is leaving, which departs as a whole.
+    leaving: u64,
+    /// Mean rate in bytes per second; 0 before the first measurement.
+    mean: f64,
 }
 
 /// RFC 8033 section 5.2: 2^14 bytes.
@@ -309,27 +311,37 @@ const DQ_THRESHOLD: u64 = 1 << 14;
 impl DepartureRate {
     /// The time in seconds that `backlog` bytes take to depart; 0 before the first measurement.
     pub fn delay(&self, backlog: u64) -> f64 {
-        backlog as f64 * self.seconds_per_byte
+        if self.mean == 0.0 {
+            return 0.0;
+        }
+        backlog as f64 / self.mean
     }
 
     /// Records a departure that leaves this backlog.
-    pub fn departed(&mut self, now: Nanos, size: u32, backlog: u64) {
-        if let Some((start, bytes)) = &mut self.measuring {
-            *bytes += u64::from(size);
-            // Departures at the same time have no rate.
-            if *bytes >= DQ_THRESHOLD && now > *start {
-                let sample = (now - *start) as f64 / SECOND as f64 / *bytes as f64;
-                self.seconds_per_byte = if self.seconds_per_byte == 0.0 {
-                    sample
-                } else {
-                    // RFC 8033 section 5.2: weight DQ_THRESHOLD / 2^16.
-                    0.25 * sample + 0.75 * self.seconds_per_byte
-                };
-                self.measuring = None;
-            }
+    pub fn departed<P: Packet>(&mut self, now: Nanos, packet: &P, backlog: u64) {
+        self.leaving += u64::from(packet.size());
+        if packet.has_more() {
+            return;
         }
-        if self.measuring.is_none() && backlog >= DQ_THRESHOLD {
-            self.measuring = Some((now, 0));
+        let size = std::mem::take(&mut self.leaving);
+        let is_long = backlog >= DQ_THRESHOLD;
+        let Some((start, bytes)) = &mut self.measuring else {
+            // RFC 8033 section 5.2: the departure that starts a measurement counts, too.
+            self.measuring = is_long.then_some((now, size));
+            return;
+        };
+        *bytes += size;
+        // Departures at the same time have no rate.
+        if *bytes >= DQ_THRESHOLD && now > *start {
+            let rate = *bytes as f64 * SECOND as f64 / (now - *start) as f64;
+            self.mean = if self.mean == 0.0 {
+                rate
+            } else {
+                // As in Linux. RFC 8033 section 5.2 averages times, with weight 1/4.
+                self.mean + (rate - self.mean) / 8.0
+            };
+            // In Linux, the next measurement follows at once.
+            self.measuring = is_long.then_some((now, 0));
         }
     }
 }
@@ -405,7 +417,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let packet = self.ring.pop()?;
         let backlog = self.ring.bytes();
         match &mut self.rate {
-            Some(rate) => rate.departed(now, packet.size(), backlog),
+            Some(rate) => rate.departed(now, &packet, backlog),
             None => {
                 let sojourn = now.saturating_sub(packet.enqueued_at());
                 self.state.departed(sojourn, backlog);
@@ -439,12 +451,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 
     /// `delay` is in seconds, `avg_dq_rate` in bytes per second (0 before the first measurement).
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        let seconds_per_byte = self.rate.map_or(0.0, |rate| rate.seconds_per_byte);
-        let rate = if seconds_per_byte > 0.0 {
-            1.0 / seconds_per_byte
-        } else {
-            0.0
-        };
+        let rate = self.rate.map_or(0.0, |rate| rate.mean);
         vec![
             ("prob", self.state.prob),
             ("delay", self.qdelay()),

@@ -19,6 +19,8 @@ pub struct Port<P> {
     device_packets: usize,
     /// Bytes that a packet takes on the wire besides the IP packet.
     wire_overhead: u32,
+    /// It is a shaper, and the offload buffer of the last packet has more packets, which leave with it.
+    inside_buffer: bool,
 }
 
 /// Receives what leaves a port.
@@ -48,6 +50,7 @@ impl<P: Framed> Port<P> {
             device: VecDeque::with_capacity(device_packets as usize),
             device_packets: device_packets as usize,
             wire_overhead: backlog.header + overhead,
+            inside_buffer: false,
             backlog,
             transmitter,
         }
@@ -66,7 +69,7 @@ impl<P: Framed> Port<P> {
     /// Whether the device or the transmitter takes a packet.
     #[inline]
     pub fn has_room(&self) -> bool {
-        !self.transmitter.busy || self.device.len() < self.device_packets
+        !self.transmitter.busy || self.inside_buffer || self.device.len() < self.device_packets
     }
 
     /// Whether there is something to do when the current transmission ends.
@@ -111,11 +114,28 @@ impl<P: Framed> Port<P> {
                 return;
             };
             egress.dequeued(now, &mut self.backlog, &packet);
-            if self.transmitter.busy {
+            if self.transmitter.shapes {
+                self.let_go(now, &packet, egress);
+            } else if self.transmitter.busy {
                 self.device.push_back(packet);
             } else {
                 self.transmit(now, &packet, egress);
             }
+        }
+    }
+
+    /// Sends a packet as a shaper does: the packets of an offload buffer leave together. If the rest of it comes later, it still leaves with this one.
+    #[inline(never)]
+    fn let_go(&mut self, now: Nanos, packet: &P, egress: &mut impl Egress<P>) {
+        self.inside_buffer = packet.has_more();
+        if self.transmitter.busy {
+            let (longer, arrival) = self
+                .transmitter
+                .join(now, packet.size() + self.wire_overhead);
+            self.backlog.stats.busy += longer;
+            egress.transmitted(arrival, packet);
+        } else {
+            self.transmit(now, packet, egress);
         }
     }
 

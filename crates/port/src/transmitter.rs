@@ -14,6 +14,8 @@ pub struct Transmitter {
     varying: Option<Box<Varying>>,
     /// The mean of a rate that may be set during the run.
     mean_rate: Option<Box<MeanRate>>,
+    /// It is a shaper: a packet leaves at the start of its time instead of at the end.
+    pub(crate) shapes: bool,
     /// A packet is being sent.
     pub busy: bool,
     /// End of the current transmission, or of the last one.
@@ -45,6 +47,7 @@ impl Transmitter {
                 })
             }),
             mean_rate: None,
+            shapes: false,
             busy: false,
             busy_until: 0,
             sending: 0,
@@ -54,6 +57,12 @@ impl Transmitter {
     /// Keeps the mean rate from the start, because the rate may be set during the run.
     pub fn with_mean_rate(mut self) -> Self {
         self.mean_rate = Some(Box::new(MeanRate::start(self.wire.rate)));
+        self
+    }
+
+    /// Lets packets leave at the start of their time, as behind a shaper on a faster line.
+    pub fn as_shaper(mut self, shapes: bool) -> Self {
+        self.shapes = shapes;
         self
     }
 
@@ -70,7 +79,7 @@ impl Transmitter {
     /// Starts to send this many bytes. Returns when the last of them is sent, and when it arrives.
     #[inline(always)]
     pub(crate) fn start(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
-        let (done, arrival) = if self.varying.is_some() {
+        let (done, arrival) = if self.varying.is_some() || self.shapes {
             self.start_varying(now, size)
         } else {
             let done = now + self.wire.next(u64::from(size));
@@ -82,17 +91,47 @@ impl Transmitter {
         (done, arrival)
     }
 
-    /// Returns when the last of this many bytes is sent, and when it arrives, if the rate or the delay varies.
+    /// Sends this many bytes together with what is being sent, as a shaper does. Returns how much longer that takes, and when the last byte arrives.
+    pub(crate) fn join(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
+        let from = self.busy_until;
+        let done = self.send(from, size);
+        self.busy_until = done;
+        self.sending += size;
+        (done - from, self.arrival_behind(now))
+    }
+
+    /// Returns when the last of this many bytes is sent, and when it arrives, if the rate or the delay varies or a shaper sends.
     #[inline(never)]
     fn start_varying(&mut self, now: Nanos, size: u32) -> (Nanos, Nanos) {
-        let varying = self.varying.as_deref_mut();
-        let (rate, delay) = varying.map_or((None, None), |v| (v.rate.as_mut(), v.delay.as_mut()));
-        let done = match rate {
+        let done = self.send(now, size);
+        let arrival = if self.shapes {
+            self.arrival_behind(now)
+        } else {
+            self.arrival(done)
+        };
+        (done, arrival)
+    }
+
+    /// Returns when the last of this many bytes is sent that are sent from now on.
+    fn send(&mut self, now: Nanos, size: u32) -> Nanos {
+        match self.varying_rate() {
             Some(rate) => rate.transmit(now, u64::from(size)),
             None => now + self.wire.next(u64::from(size)),
-        };
-        let arrival = delay.map_or(done + self.delay, |delay| delay.arrival(done));
-        (done, arrival)
+        }
+    }
+
+    /// Returns when a packet arrives that leaves a shaper now. The line behind it takes a nanosecond, so that time goes on without propagation.
+    fn arrival_behind(&mut self, now: Nanos) -> Nanos {
+        self.arrival(now + 1)
+    }
+
+    /// Returns when a packet arrives that leaves at this instant.
+    fn arrival(&mut self, leaves: Nanos) -> Nanos {
+        let delay = self
+            .varying
+            .as_mut()
+            .and_then(|varying| varying.delay.as_mut());
+        delay.map_or(leaves + self.delay, |delay| delay.arrival(leaves))
     }
 
     /// Notes that no packet follows: a fraction of a nanosecond is carried over only while the transmitter stays busy.

@@ -69,6 +69,10 @@ pub struct LinkBox {
     /// The queue discipline.
     #[serde(default = "default_queue")]
     pub queue: QueueConfig,
+    /// Whether the rate is that of a shaper on a faster line, as HTB is in Linux: a packet arrives at the other end without its time on the wire, and an
+    /// offload buffer leaves whole. A shaper has no device, so `device_packets` must be 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shaper: bool,
     /// Packets that the device holds behind the queue discipline, in addition to the one being sent.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]

@@ -138,7 +138,12 @@ fn dumbbell(d: &Dumbbell) -> Check {
     if let Some(value) = d.access_rate {
         rate("dumbbell.access_rate", value)?;
     }
-    device("dumbbell", d.device_packets, d.overhead, d.header)
+    device(
+        "dumbbell",
+        (d.shaper, d.device_packets),
+        d.overhead,
+        d.header,
+    )
 }
 
 fn parking_lot(p: &ParkingLot) -> Check {
@@ -149,7 +154,12 @@ fn parking_lot(p: &ParkingLot) -> Check {
     if let Some(value) = p.reverse_rate {
         rate("parking_lot.reverse_rate", value)?;
     }
-    device("parking_lot", p.device_packets, p.overhead, p.header)
+    device(
+        "parking_lot",
+        (p.shaper, p.device_packets),
+        p.overhead,
+        p.header,
+    )
 }
 
 fn boxes(specs: &[BoxSpec]) -> Check {
@@ -169,7 +179,12 @@ fn boxes(specs: &[BoxSpec]) -> Check {
                 delay(format!("{path}.delay"), link.delay)?;
                 vary_delay(format!("{path}.vary.delay"), link.vary.delay.as_ref())?;
                 queue(&format!("{path}.queue"), &link.queue)?;
-                device(&path, link.device_packets, link.overhead, link.header)?;
+                device(
+                    &path,
+                    (link.shaper, link.device_packets),
+                    link.overhead,
+                    link.header,
+                )?;
             }
             BoxSpec::Delay(given) => {
                 delay(format!("{path}.delay"), given.delay)?;

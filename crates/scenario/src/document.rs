@@ -93,6 +93,10 @@ pub struct Dumbbell {
     /// Rate of a private link between the sender of each flow and the bottleneck; absent: hosts send infinitely fast.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_rate: Option<Rate>,
+    /// Whether the bottleneck's rate is that of a shaper on a faster line, as HTB is in Linux: a packet arrives at the other end without its time on the wire, and an
+    /// offload buffer leaves whole. A shaper has no device, so `device_packets` must be 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shaper: bool,
     /// Packets that the bottleneck's device holds behind the queue discipline, in addition to the one being sent.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
@@ -150,6 +154,10 @@ pub struct ParkingLot {
     /// Rate of each link in the reverse direction (`reverse_1`, ...); absent: that direction only delays packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverse_rate: Option<Rate>,
+    /// Whether a hop's rate is that of a shaper on a faster line, as HTB is in Linux: a packet arrives at the other end without its time on the wire, and an
+    /// offload buffer leaves whole. A shaper has no device, so `device_packets` must be 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shaper: bool,
     /// Packets that a hop's device holds behind the queue discipline, in addition to the one being sent.
     #[serde(default)]
     #[schemars(range(min = 0, max = 1_000_000))]
@@ -181,6 +189,7 @@ impl Dumbbell {
             reverse_loss: 0.0,
             reverse_impair: Impairments::default(),
             access_rate: None,
+            shaper: false,
             device_packets: 0,
             overhead: 0,
             header: 0,

@@ -154,6 +154,8 @@ pub struct PlanLink {
     pub vary_delay: Option<VaryDelay>,
     /// The queue discipline.
     pub queue: QueueConfig,
+    /// Whether it is a shaper: packets leave at the start of their time, and an offload buffer leaves whole.
+    pub shaper: bool,
     /// Packets that the device holds behind the queue discipline besides the one being sent.
     pub device_packets: u32,
     /// Bytes per packet that the link layer adds on the wire.

@@ -75,6 +75,12 @@ fn golden_refusals() {
         with(d(), "/dumbbell/device_packets", json!(-1)),
         with(d(), "/dumbbell/device_packets", json!(1.5)),
         with(d(), "/dumbbell/device_packets", json!(2_000_000)),
+        with(
+            with(d(), "/dumbbell/shaper", json!(true)),
+            "/dumbbell/device_packets",
+            json!(1),
+        ),
+        with(d(), "/dumbbell/shaper", json!("yes")),
         with(d(), "/dumbbell/overhead", json!(70_000)),
         with(p(), "/parking_lot/hops", json!(1)),
         with(p(), "/parking_lot/hops", json!(65)),

@@ -114,7 +114,8 @@ impl<'a> Engine<'a> {
         let queue = &backlog.queue;
         // A packet log lists its entries in the order of time, which a lazy link does not keep.
         let may_be_lazy = self.control.fast_paths() && !self.network.log.is_on();
-        let lazy = may_be_lazy && queue.is_work_conserving() && link.host.is_none();
+        // Behind a shaper, a packet may arrive before its time on the link ends.
+        let lazy = may_be_lazy && queue.is_work_conserving() && link.host.is_none() && !link.shaper;
         let stores_packets = lazy && link.device_packets == 0;
         let tail_drop = queue.tail_drop().filter(|_| stores_packets);
         let interrupt = self.control.interrupt();
@@ -127,7 +128,8 @@ impl<'a> Engine<'a> {
             .as_ref()
             .map(|vary| VaryingDelay::new(link.delay).varied(vary, &self.streams, interrupt));
         let mut transmitter =
-            Transmitter::new((link.rate, varying_rate), (link.delay, varying_delay));
+            Transmitter::new((link.rate, varying_rate), (link.delay, varying_delay))
+                .as_shaper(link.shaper);
         if self.plan.may_change {
             transmitter = transmitter.with_mean_rate();
         }

@@ -19,6 +19,7 @@ def link(
     delay: str | None = None,
     queue: Algorithm | None = None,
     vary: Mapping[str, Table] | None = None,
+    shaper: bool | None = None,
     device_packets: int | None = None,
     overhead: int | None = None,
     header: int | None = None,
@@ -32,14 +33,15 @@ def link(
         delay: Propagation delay, one way.
         queue: Queue discipline.
         vary: What changes over time: tables with `kind` under `rate` and `delay`.
+        shaper: Whether the rate is that of a shaper on a faster line: an offload buffer leaves whole, at the start of its time.
         device_packets: Packets that the device holds behind the queue, besides the one being sent.
         overhead: Bytes per packet that the link layer adds on the wire.
         header: Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14).
         host: `"device"` or `"netem"` if the link is the network device of the hosts whose paths begin with it.
     """
     return given(
-        kind="link", name=name, rate=rate, delay=delay, queue=queue, vary=vary, device_packets=device_packets,
-        overhead=overhead, header=header, host=host,
+        kind="link", name=name, rate=rate, delay=delay, queue=queue, vary=vary, shaper=shaper,
+        device_packets=device_packets, overhead=overhead, header=header, host=host,
     )  # fmt: skip
 
 

@@ -57,6 +57,7 @@ def dumbbell(
     reverse_impair: Table | None = None,
     vary: Mapping[str, Table] | None = None,
     access_rate: str | None = None,
+    shaper: bool | None = None,
     device_packets: int | None = None,
     overhead: int | None = None,
     header: int | None = None,
@@ -77,6 +78,7 @@ def dumbbell(
         reverse_impair: As `impair`, on the way back.
         vary: What changes over time: tables with `kind` under `rate`, `reverse_rate`, `rtt` and `loss`.
         access_rate: Rate of a private link between each sender and the network.
+        shaper: Whether the rate is that of a shaper on a faster line: an offload buffer leaves whole, at the start of its time.
         device_packets: Packets that the device holds behind the queue, besides the one being sent.
         overhead: Bytes per packet that the link layer adds on the wire.
         header: Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14).
@@ -85,8 +87,8 @@ def dumbbell(
         "dumbbell": given(
             rate=rate, rtt=rtt, forward_share=forward_share, queue=queue, loss=loss, loss_spacing=loss_spacing,
             impair=impair, reverse_rate=reverse_rate, reverse_queue=reverse_queue, reverse_loss=reverse_loss,
-            reverse_impair=reverse_impair, vary=vary, access_rate=access_rate, device_packets=device_packets,
-            overhead=overhead, header=header,
+            reverse_impair=reverse_impair, vary=vary, access_rate=access_rate, shaper=shaper,
+            device_packets=device_packets, overhead=overhead, header=header,
         )
     }  # fmt: skip
 
@@ -116,6 +118,7 @@ def parking_lot(
     *,
     queue: Algorithm | None = None,
     reverse_rate: str | None = None,
+    shaper: bool | None = None,
     device_packets: int | None = None,
     overhead: int | None = None,
     header: int | None = None,
@@ -128,6 +131,7 @@ def parking_lot(
         hop_delay: Propagation delay of one hop, one way.
         queue: Queue discipline of each.
         reverse_rate: Rate of each hop on the way back; absent: the way back is a pure delay.
+        shaper: Whether the rate is that of a shaper on a faster line: an offload buffer leaves whole, at the start of its time.
         device_packets: Packets that a device holds behind the queue, besides the one being sent.
         overhead: Bytes per packet that the link layer adds on the wire.
         header: Bytes of link-layer header that the queue counts and the wire carries (Ethernet: 14).
@@ -135,7 +139,7 @@ def parking_lot(
     return {
         "parking_lot": given(
             hops=hops, rate=rate, hop_delay=hop_delay, queue=queue, reverse_rate=reverse_rate,
-            device_packets=device_packets, overhead=overhead, header=header,
+            shaper=shaper, device_packets=device_packets, overhead=overhead, header=header,
         )
     }  # fmt: skip
 

@@ -27,7 +27,7 @@ pub(super) fn check(c: &CellNetwork) -> Check {
     ] {
         rate(format!("{path}.rate"), r)?;
         delay(format!("{path}.delay"), d)?;
-        device(path, 0, overhead, 0)?;
+        device(path, (false, 0), overhead, 0)?;
     }
     queue("cell.backhaul.queue", &c.backhaul.queue)?;
     buffered("cell.", Some(&c.queue), Some(c.buffer))?;

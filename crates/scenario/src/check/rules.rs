@@ -126,7 +126,18 @@ pub(super) fn impairments(path: &str, value: &Impairments) -> Check {
     jittery(&format!("{path}.jitter"), value.jitter.as_ref())
 }
 
-pub(super) fn device(path: &str, device_packets: u32, overhead: u32, header: u32) -> Check {
+pub(super) fn device(
+    path: &str,
+    (shaper, device_packets): (bool, u32),
+    overhead: u32,
+    header: u32,
+) -> Check {
+    if shaper && device_packets > 0 {
+        return fail(
+            format!("{path}.device_packets"),
+            "a shaper has no device; use 0".to_owned(),
+        );
+    }
     within(
         format!("{path}.device_packets"),
         device_packets,

@@ -68,6 +68,8 @@ impl Boxes {
 /// Settings of a link besides its rate, delay and queue.
 #[derive(Clone, Copy)]
 pub(super) struct Device {
+    /// Whether it is a shaper on a faster line.
+    pub(super) shaper: bool,
     /// Packets held behind the queue discipline, in addition to the one being sent.
     pub(super) packets: u32,
     pub(super) overhead: u32,
@@ -89,6 +91,7 @@ pub(super) fn link(
             vary_rate: None,
             vary_delay: None,
             queue: queue.clone(),
+            shaper: device.shaper,
             device_packets: device.packets,
             overhead: device.overhead,
             header: device.header,

@@ -59,6 +59,7 @@ impl<'a> CellPaths<'a> {
         let peaks = cell.radio.peak_rates().map_err(refused)?;
         let latencies = cell.radio.latencies().map_err(refused)?;
         let device = |overhead| Device {
+            shaper: false,
             packets: 0,
             overhead,
             header: 0,
@@ -98,6 +99,7 @@ impl<'a> CellPaths<'a> {
             .map(|place| {
                 let (ue, bearer) = (place / settled.len(), &settled[place % settled.len()]);
                 let device = Device {
+                    shaper: false,
                     packets: 0,
                     overhead: 0,
                     header: bearer.radio.pdcp.header(),

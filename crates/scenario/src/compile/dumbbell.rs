@@ -69,6 +69,7 @@ impl<'a> DumbbellPaths<'a> {
 
     fn device(&self, packets: u32) -> Device {
         Device {
+            shaper: false,
             packets,
             overhead: self.dumbbell.overhead,
             header: self.dumbbell.header,
@@ -91,7 +92,10 @@ impl<'a> DumbbellPaths<'a> {
             d.rate,
             on_link(there, d.impair.jitter.is_some()),
             &d.queue,
-            self.device(d.device_packets),
+            Device {
+                shaper: d.shaper,
+                ..self.device(d.device_packets)
+            },
         );
         let [vary_there, vary_back] = self.parts().map(|part| self.vary_rtt(rtt, part));
         let (on_bottleneck, behind) = match d.impair.jitter {

@@ -33,6 +33,7 @@ impl<'a> NamedPaths<'a> {
             boxes.add(match spec {
                 BoxSpec::Link(given) => {
                     let device = Device {
+                        shaper: given.shaper,
                         packets: given.device_packets,
                         overhead: given.overhead,
                         header: given.header,

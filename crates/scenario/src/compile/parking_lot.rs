@@ -30,8 +30,9 @@ impl<'a> ParkingLotPaths<'a> {
         let lot = self.lot;
         self.links.get_or_insert_with(|| {
             let mut row =
-                |name: &str, rate: Rate, queue: &QueueConfig, packets: u32| -> Vec<usize> {
+                |name: &str, rate: Rate, queue: &QueueConfig, (shaper, packets)| -> Vec<usize> {
                     let device = Device {
+                        shaper,
                         packets,
                         overhead: lot.overhead,
                         header: lot.header,
@@ -41,10 +42,15 @@ impl<'a> ParkingLotPaths<'a> {
                         .map(|name| boxes.add(link(name, rate, lot.hop_delay.0, queue, device)))
                         .collect()
                 };
-            let there = row("hop", lot.rate, &lot.queue, lot.device_packets);
+            let there = row(
+                "hop",
+                lot.rate,
+                &lot.queue,
+                (lot.shaper, lot.device_packets),
+            );
             let back = lot
                 .reverse_rate
-                .map(|rate| row("reverse", rate, &default_queue(), 0));
+                .map(|rate| row("reverse", rate, &default_queue(), (false, 0)));
             (there, back.unwrap_or_default())
         })
     }

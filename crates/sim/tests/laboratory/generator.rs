@@ -124,6 +124,11 @@ fn impairments() -> impl Strategy<Value = Impairments> {
     prop_oneof![2 => Just(Impairments::default()), 1 => all]
 }
 
+/// A shaper, or a line with this many packets in its device.
+fn device() -> impl Strategy<Value = (bool, u32)> {
+    prop_oneof![3 => (Just(false), 0_u32..3), 1 => Just((true, 0))]
+}
+
 fn dumbbell() -> impl Strategy<Value = Scenario> {
     let there = (
         rate(),
@@ -132,7 +137,7 @@ fn dumbbell() -> impl Strategy<Value = Scenario> {
         chance(),
     );
     let back = (option::of(rate()), queue(), chance());
-    let hosts = (option::weighted(0.3, rate()), 0_u32..3, 0_u32..40);
+    let hosts = (option::weighted(0.3, rate()), device(), 0_u32..40);
     let ways = (
         prop_oneof![2 => Just(0.5), 1 => 0.0..=1.0],
         impairments(),
@@ -148,7 +153,8 @@ fn dumbbell() -> impl Strategy<Value = Scenario> {
                 reverse_queue: back.1,
                 reverse_loss: back.2,
                 access_rate: hosts.0,
-                device_packets: hosts.1,
+                shaper: hosts.1.0,
+                device_packets: hosts.1.1,
                 overhead: hosts.2,
                 forward_share: ways.0,
                 impair: ways.1,
@@ -174,10 +180,10 @@ fn parking_lot() -> impl Strategy<Value = Scenario> {
         millis(1, 30),
         queue(),
         option::of(rate()),
-        0_u32..2,
+        device(),
     );
     (frame(), lot, vec(draft(), 1..=5)).prop_map(|((duration, interval, warmup), lot, drafts)| {
-        let (hops, rate, hop_delay, queue, reverse_rate, device_packets) = lot;
+        let (hops, rate, hop_delay, queue, reverse_rate, (shaper, device_packets)) = lot;
         let mut scenario = empty(duration, interval);
         scenario.parking_lot = Some(ParkingLot {
             hops,
@@ -185,6 +191,7 @@ fn parking_lot() -> impl Strategy<Value = Scenario> {
             hop_delay,
             queue,
             reverse_rate,
+            shaper,
             device_packets,
             overhead: 14,
             header: 0,
@@ -224,13 +231,13 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
         rate(),
         (0..30 * MILLISECOND).prop_map(Duration),
         queue(),
-        0_u32..3,
+        device(),
         0_u32..40,
         prop_oneof![Just(0_u32), Just(14)],
     );
     let kinds = prop_oneof![
-        4 => link.prop_map(|(rate, delay, queue, device_packets, overhead, header)| BoxSpec::Link(LinkBox {
-            name: String::new(), rate, delay, vary: Box::default(), queue, device_packets, overhead, header, host: HostLink::None,
+        4 => link.prop_map(|(rate, delay, queue, (shaper, device_packets), overhead, header)| BoxSpec::Link(LinkBox {
+            name: String::new(), rate, delay, vary: Box::default(), queue, shaper, device_packets, overhead, header, host: HostLink::None,
         })),
         1 => (millis(0, 40), option::of(jitter())).prop_map(|(delay, jitter)| BoxSpec::Delay(DelayBox {
             name: String::new(),
@@ -275,6 +282,7 @@ pub fn boxes(prefix: &'static str) -> impl Strategy<Value = Scenario> {
                 delay: Duration(100 * MICROSECOND),
                 vary: Box::default(),
                 queue: QueueConfig::all().remove(0),
+                shaper: false,
                 device_packets: 0,
                 overhead: 0,
                 header: 0,

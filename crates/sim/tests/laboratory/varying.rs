@@ -273,14 +273,14 @@ fn rate() -> impl Strategy<Value = Value> {
 
 #[test]
 fn under_any_variation_packets_are_counted_and_no_link_exceeds_its_capacity() {
-    let cases = (rate(), 1_u64..60, 0_u64..20, 0_u32..3, any::<u64>());
+    let cases = (rate(), 1_u64..60, 0_u64..20, 0_u32..4, any::<u64>());
     let mut runner = TestRunner::new(config(60));
     let verdict = runner.run(&cases, |(rate, upper, sigma, device, seed)| {
         let walk = json!({ "kind": "random_walk", "min": "1ms", "max": format!("{upper}ms"), "sigma": format!("{sigma}ms"), "interval": "3ms" });
         let document = json!({
             "duration": "3s", "warmup": "700ms", "sample_interval": "90ms",
             "boxes": [
-                { "kind": "link", "name": "out", "rate": "8Mbit/s", "queue": "codel", "device_packets": device,
+                { "kind": "link", "name": "out", "rate": "8Mbit/s", "queue": "codel", "shaper": device == 3, "device_packets": device % 3,
                     "vary": { "rate": rate, "delay": walk } },
                 { "kind": "delay", "name": "back", "delay": "5ms", "vary": walk },
                 { "kind": "loss", "name": "air", "probability": 0.0,
