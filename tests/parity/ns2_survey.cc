@@ -1,5 +1,6 @@
-// What ns-2 2.35 lacks of the survey: LEDBAT for Agent/TCP/Linux, Queue/CoDel and Queue/CHOKe; and a variant of its TCP-LP. A
-// Tcl library for `load` (see `ns2_survey.py`), written from draft-ietf-ledbat-congestion, RFC 8289 and the paper of Pan, Prabhakar and Psounis.
+// What ns-2 2.35 lacks of the survey: LEDBAT for Agent/TCP/Linux, Queue/CoDel and Queue/CHOKe; and its TCP and TCP-LP with one
+// rule changed. A Tcl library for `load` (see `ns2_survey.py`), written from draft-ietf-ledbat-congestion, RFC 8289, the paper of
+// Pan, Prabhakar and Psounis, and Sarolahti and Kuznetsov 2002.
 
 #include <cmath>
 #include <cstring>
@@ -8,9 +9,9 @@
 #include "packet.h"
 #include "queue.h"
 #include "random.h"
+#include "tcp-linux.h"
 
 extern "C" {
-#include "tcp/linux/ns-linux-util.h"
 int tcp_register_congestion_control(struct tcp_congestion_ops*);
 u32 tcp_reno_ssthresh(struct tcp_sock*);
 u32 tcp_reno_min_cwnd(const struct tcp_sock*);
@@ -54,42 +55,72 @@ void LedbatAvoid(tcp_sock* sk, u32, u32, u32, int) {
     state->fraction = wanted - double(sk->snd_cwnd);
 }
 
-// TCP-LP as in ns-2 (tcp_lp.c), but with the one-way delay itself. That of ns-2 estimates the clock rate of the receiver from
-// the spacing of ACKs first, although both clocks count milliseconds.
-struct Lp {
-    double smoothed_ms;
-    double shortest_ms;
-    double longest_ms;
-    u32 last_sign;
-    u32 inference;
-};
+// ns-2's TCP-LP, but an ACK that reduces the window does not also let it grow. ns-2 handles an ACK in these two steps.
+const tcp_congestion_ops* shipped_lp;
+bool reduced;  // By the ACK in hand.
 
-Lp* LpState(tcp_sock* sk) { return reinterpret_cast<Lp*>(sk->icsk_ca_priv); }
-
-void LpInit(tcp_sock* sk) { *LpState(sk) = Lp{0, 1e9, 0, 0, 0}; }
-
-bool LpRests(const Lp& state) { return state.last_sign && tcp_time_stamp - state.last_sign < state.inference; }
-
-void LpAcked(tcp_sock* sk, u32, long long) {
-    const u32 echoed = sk->rx_opt.rcv_tsecr;
-    const double delay = double(sk->rx_opt.rcv_tsval) - double(echoed);
-    Lp* state = LpState(sk);
-    if (delay <= 0) return;
-    state->shortest_ms = std::fmin(state->shortest_ms, delay);
-    state->longest_ms = std::fmax(state->longest_ms, delay);
-    state->smoothed_ms = state->smoothed_ms > 0 ? state->smoothed_ms + (delay - state->smoothed_ms) / 8 : delay;
-    if (tcp_time_stamp > echoed) state->inference = 3 * (tcp_time_stamp - echoed);
-    if (state->smoothed_ms <= state->shortest_ms + 0.15 * (state->longest_ms - state->shortest_ms)) return;
-    const u32 half = sk->snd_cwnd / 2;
-    sk->snd_cwnd = LpRests(*state) || half < 1 ? 1 : half;
-    state->shortest_ms = state->smoothed_ms;
-    state->longest_ms = 2 * state->smoothed_ms;
-    state->last_sign = tcp_time_stamp;
+void LpAcked(tcp_sock* sk, u32 packets, long long last) {
+    const u32 before = sk->snd_cwnd;
+    shipped_lp->pkts_acked(sk, packets, last);
+    reduced = sk->snd_cwnd < before;
 }
 
 void LpAvoid(tcp_sock* sk, u32 ack, u32 rtt, u32 in_flight, int flag) {
-    if (!LpRests(*LpState(sk))) tcp_reno_cong_avoid(sk, ack, rtt, in_flight, flag);
+    if (!reduced) shipped_lp->cong_avoid(sk, ack, rtt, in_flight, flag);
+    reduced = false;
 }
+
+u32 Threshold(const tcp_sock* sk) { return sk->snd_ssthresh; }
+
+// TCP with the retransmission timeout of Linux. ns-2's is the larger of `minrto_` and the smoothed RTT plus four deviations.
+class LinuxTimeoutAgent : public LinuxTcpAgent {
+protected:
+    double smoothed_ = 0, deviation_ = 0, peak_ = 0, spread_ = 0;
+    int round_end_ = 0, sampled_ = 0;
+
+    void Sample() {
+        const double rtt = t_rtt_ * tcp_tick_, least = minrto_ / 4;
+        if (smoothed_ == 0) {
+            smoothed_ = rtt;
+            deviation_ = rtt / 2;
+            spread_ = peak_ = std::fmax(deviation_, least);
+            round_end_ = t_seqno_;
+            return;
+        }
+        const double error = std::fabs(rtt - smoothed_);
+        deviation_ += (error - deviation_) / (error > deviation_ && rtt < smoothed_ ? 32 : 4);
+        peak_ = std::fmax(peak_, deviation_);
+        spread_ = std::fmax(spread_, peak_);
+        if (highest_ack_ >= round_end_) {
+            spread_ -= (spread_ - peak_) / 4;
+            round_end_ = t_seqno_;
+            peak_ = least;
+        }
+        smoothed_ += (rtt - smoothed_) / 8;
+    }
+
+    double rtt_timeout() {
+        if (nackpack_ > sampled_) {
+            sampled_ = nackpack_;
+            Sample();
+        }
+        const double timeout = smoothed_ > 0 ? smoothed_ + 4 * spread_ : rtxcur_init_;
+        return std::fmin(timeout * t_backoff_, maxrto_);
+    }
+
+    int command(int argc, const char* const* argv) {
+        if (argc != 2 || std::strcmp(argv[1], "recover_to_ssthresh") != 0) return LinuxTcpAgent::command(argc, argv);
+        // ns-2's congestion controls fall to half of it during recovery.
+        linux_.icsk_ca_ops->min_cwnd = Threshold;
+        return TCL_OK;
+    }
+};
+
+class LinuxTimeoutClass : public TclClass {
+public:
+    LinuxTimeoutClass() : TclClass("Agent/TCP/Linux/LinuxTimeout") { bind(); }
+    TclObject* create(int, const char* const*) { return new LinuxTimeoutAgent; }
+};
 
 int Register(
     tcp_congestion_ops& ops,
@@ -108,7 +139,7 @@ int Register(
     return tcp_register_congestion_control(&ops);
 }
 
-tcp_congestion_ops ledbat, ledbat_data, lp_delay;
+tcp_congestion_ops ledbat, ledbat_data, lp_one_step;
 
 class CoDel : public Queue {
 public:
@@ -246,8 +277,10 @@ public:
 extern "C" int Survey_Init(Tcl_Interp*) {
     new CoDelClass;
     new ChokeClass;
+    new LinuxTimeoutClass;
+    shipped_lp = cong_ops_manager.get_ops("lp");
     int failed = Register(ledbat, "ledbat", LedbatInit, LedbatAvoid, LedbatAcked);
     failed |= Register(ledbat_data, "ledbat-data", LedbatDataInit, LedbatAvoid, LedbatAcked);
-    failed |= Register(lp_delay, "lp-delay", LpInit, LpAvoid, LpAcked);
+    failed |= Register(lp_one_step, "lp-one-step", shipped_lp->init, LpAvoid, LpAcked);
     return failed ? TCL_ERROR : TCL_OK;
 }

@@ -3,7 +3,7 @@
     python tests/parity/ns2_survey.py ns-2.35/
 
 Needs `ns`, g++, the headers of libtclcl and libotcl, and the source tree of ns-2 2.35 with an `autoconf.h`, for the headers
-of the plug-in `ns2_survey.cc`. Some 4,300 runs, a quarter of an hour on two idle cores.
+of the plug-in `ns2_survey.cc`. Some 5,000 runs, a quarter of an hour on two idle cores.
 """
 
 from __future__ import annotations
@@ -22,7 +22,22 @@ from statistics import fmean, stdev
 
 from bloatlab.experiments.aqm_survey.cases import BUFS, CAPS, WLDS
 from bloatlab.experiments.aqm_survey.measures import MEASURES
-from bloatlab.experiments.aqm_survey.ns2 import AT_ONCE, COLLIDING, DATA, DELAY, DISTINCT, FILE, NO_TIMESTAMPS, Cell
+from bloatlab.experiments.aqm_survey.ns2 import (
+    ALTERNATE,
+    AT_ONCE,
+    COLLIDING,
+    DATA,
+    DISTINCT,
+    FILE,
+    LINUX_RECOVERY,
+    LINUX_TIMEOUT,
+    NO_TIMESTAMPS,
+    ONE_STEP,
+    SHIPPED,
+    SLIDES,
+    WITH_ONE_STEP,
+    Cell,
+)
 from bloatlab.experiments.aqm_survey.setup import EQUAL, FLOWS, QUEUES, RENO, mbps
 
 HERE = Path(__file__).parent
@@ -33,7 +48,7 @@ FLAGS = (
     "-O2 -fPIC -shared -std=gnu++11 -fpermissive -w -DUSE_INTERP_RESULT -DTCP_DELAY_BIND_ALL -DNO_TK -DTCLCL_CLASSINSTVAR "
     "-DCPP_NAMESPACE=std -DUSE_SINGLE_ADDRESS_SPACE -DHAVE_SNPRINTF -DHAVE_STRING_H -DHAVE_BCOPY -DHAVE_BZERO -DHAVE_STRTOLL"
 )
-HEADERS = ("", "common", "link", "mac", "mobile", "queue", "tcp", "tools", "trace")
+HEADERS = ("", "apps", "common", "link", "mac", "mobile", "queue", "tcp", "tools", "trace")
 
 
 COLLISION = re.compile(r"Collisions between (\d+) and (\d+) src addresses")
@@ -63,13 +78,20 @@ def base_cells() -> Iterator[Cell]:
         Cell("DRR", DATA, first=DISTINCT),
     )
     yield from (Cell(queue, mode=EQUAL) for queue in ("SFQ", "DRR"))
-    yield Cell("SFQ", NO_TIMESTAMPS)
+    yield from (Cell("SFQ", ccp) for ccp in (NO_TIMESTAMPS, ONE_STEP))
+    for tcp in (LINUX_TIMEOUT, LINUX_RECOVERY):
+        yield from (Cell("DropTail", ccp, tcp=tcp) for ccp in ("ledbat", "lp"))
 
 
 def cells() -> Iterator[Cell]:
     """The base point, and every axis on which the slides state a trend of a queue or algorithm that ns-2 2.35 has."""
     yield from base_cells()
-    yield from (Cell(queue, DELAY) for queue in QUEUES.values())
+    for tcp in (LINUX_TIMEOUT, LINUX_RECOVERY):
+        yield Cell("DropTail", jitter=0, tcp=tcp)
+        yield from (Cell(queue, "lp", tcp=tcp) for queue in QUEUES.values())
+    yield from (Cell(QUEUES[queue], ONE_STEP, tcp=tcp) for queue in WITH_ONE_STEP for tcp in (SHIPPED, LINUX_RECOVERY))
+    yield Cell("DropTail", start=10.0, jitter=0)
+    yield from tried_for_drr()
     for queue in QUEUES.values():
         yield from (Cell(queue, wld=wld) for wld in WLDS)
         yield from (Cell(queue, buf=buf) for buf in BUFS)
@@ -77,6 +99,13 @@ def cells() -> Iterator[Cell]:
     yield from (Cell(queue, buf=buf, mode=EQUAL) for queue in ("SFQ", "DRR") for buf in BUFS)
     yield from (Cell("DropTail", "lp", buf=buf) for buf in BUFS)
     yield from cells_off_axes()
+
+
+def tried_for_drr() -> Iterator[Cell]:
+    """Set-ups that the slides leave open, for the D_CCP of DRR on slide 15."""
+    for ccp in ("ledbat", DATA):
+        for first, step in ((SLIDES, 1), (2, ALTERNATE)):
+            yield from (Cell("DRR", ccp, first=first, step=step, start=start) for start in (0.0, 1.0, 2.0, 5.0, 10.0))
 
 
 def cells_off_axes() -> Iterator[Cell]:
@@ -104,7 +133,7 @@ def run(library: Path, cell: Cell, seed: int) -> Run:
     # ns-2 also prints its commands.
     line = next(line for line in done.stdout.splitlines() if line.count(",") > len(MEASURES))
     # It also prints which receivers share a queue for their ACKs. Only senders count.
-    senders = {str(node) for node in range(cell.first, cell.first + FLOWS)}
+    senders = {str(cell.first + cell.step * place) for place in range(FLOWS)}
     shared = {"+".join(sorted(pair)) for pair in COLLISION.findall(done.stderr) if senders >= set(pair)}
     return Run(line.split(",")[-len(MEASURES) :], frozenset(shared))
 

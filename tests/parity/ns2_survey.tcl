@@ -1,14 +1,16 @@
 # The dumbbell of `aqm-survey` in ns-2. Prints one row of `ns2_survey.csv` (see `ns2_survey.py`).
 #
-#   ns ns2_survey.tcl ./libsurvey.so DRR ledbat 4 400 5 as-published 11 5 0.1 1
+#   ns ns2_survey.tcl ./libsurvey.so DRR ledbat 4 400 5 as-published 11 1 5 0.1 ns2 1
 #
 # Arguments: the library of `ns2_survey.cc`, queue, congestion control of the low-priority flows (`lp-no-timestamps`: `lp`,
 # and no flow has TCP timestamps), rate in Mbit/s, limit in packets, number of Reno flows, mode (with equal-limits, SFQ and
-# DRR have the limit too), the number of the first sender's node, the start of the low-priority flows in seconds, the largest
-# random delay of each start in seconds, and the seed. Senders and then receivers have consecutive numbers, which SFQ and DRR
-# hash. RTT 52 ms: 20 ms on the bottleneck and 3 ms on each side.
+# DRR have the limit too), the number of the first sender's node and the step to the next, the start of the low-priority flows
+# in seconds, the largest random delay of each start in seconds, TCP (`linux-timeout`: the timeout of Linux, first 1 s;
+# `linux-recovery`: also ssthresh as the window during recovery), and the seed. With a step of 1, senders and then receivers have
+# consecutive numbers, which SFQ and DRR hash; with 2, a receiver follows each sender. RTT 52 ms: 20 ms on the bottleneck and 3 ms
+# on each side.
 
-lassign $argv library kind ccp rate limit wld mode first start jitter seed
+lassign $argv library kind ccp rate limit wld mode first step start jitter version seed
 load $library Survey
 set stop 60.0
 set flows 10
@@ -35,15 +37,23 @@ $random seed $seed
 [set defaultRNG] seed [expr {7919 + $seed}]
 for {set i 0} {$i < $flows} {incr i} {
     set sender($i) [$ns node]
+    if {$step == 2} {
+        set receivers($i) [$ns node]
+    }
 }
 for {set i 0} {$i < $flows} {incr i} {
-    set receiver [$ns node]
+    set receiver [expr {$step == 2 ? $receivers($i) : [$ns node]}]
     $ns duplex-link $sender($i) $left 100Mb 3ms DropTail
     $ns duplex-link $right $receiver 100Mb 3ms DropTail
     foreach {a b} [list $sender($i) $left $left $sender($i) $right $receiver $receiver $right $right $left] {
         $ns queue-limit $a $b 100000
     }
-    set tcp [new Agent/TCP/Linux]
+    if {$version eq "ns2"} {
+        set tcp [new Agent/TCP/Linux]
+    } else {
+        set tcp [new Agent/TCP/Linux/LinuxTimeout]
+        $tcp set rtxcur_init_ 1.0
+    }
     $tcp set packetSize_ 1460
     $tcp set window_ 100000
     $tcp set windowInit_ 2
@@ -57,6 +67,9 @@ for {set i 0} {$i < $flows} {incr i} {
     $ns connect $tcp $sink
     set low [expr {$i >= $wld}]
     $ns at 0 "$tcp select_ca [expr {$low ? $low_ca : {reno}}]"
+    if {$version eq "linux-recovery"} {
+        $ns at 0 "$tcp recover_to_ssthresh"
+    }
     set at [expr {($low ? $start : 0) + [$random uniform 0 $jitter]}]
     $ns at $at "[$tcp attach-app FTP] start"
 }

@@ -374,6 +374,31 @@ def test_the_runs_of_ns_2_say_how_sure_they_are() -> None:
         ns2.row(Point("fifo", time=cases.LONG))
 
 
+def test_ns_2_runs_with_rules_of_linux_and_other_layouts() -> None:
+    """Linux's timeout and its window during recovery bring ns-2 near our values of DropTail."""
+    base = Point("fifo")
+    shares = [ns2.metrics(base, tcp)["fair_tcp"] for tcp in (ns2.SHIPPED, ns2.LINUX_TIMEOUT, ns2.LINUX_RECOVERY)]
+    assert shares[0] < 80 < 90 < min(shares[1:])
+    assert ns2.metrics(base, ns2.LINUX_RECOVERY)["drop_ccp"] > 1 > ns2.metrics(base)["drop_ccp"]
+    assert ns2.row(cases.TWO_PAIRS).shared.count("+") == 2
+    tried = ns2.tried_for_drr()
+    assert len(tried) > 16
+    assert ns2.metrics(Point("drr"))["drop_ccp"] in tried
+    assert max(tried) < published.SLIDE_15["drr"]["drop_ccp"]
+
+
+def test_a_row_of_a_slide_by_hand() -> None:
+    """Of 100 packets of each class, 20 of the first and as many or none of the second are dropped."""
+    assert published.drop_of_rest({"tcp_share": 50, "drop_tcp": 20, "drop": 20}) == pytest.approx(20)
+    row = {"tcp_share": 100 * 80 / 180, "drop_tcp": 20, "drop": 10}
+    assert published.drop_of_rest(row) == pytest.approx(0)
+    # Rows of the other queues agree with themselves, but for rounding.
+    for queue in ("red", "choke", "sfq", "codel"):
+        row = published.SLIDE_15[queue]
+        assert published.drop_of_rest(row) == pytest.approx(row["drop_ccp"], abs=0.15), queue
+    assert published.drop_of_rest(published.SLIDE_15["drr"]) < published.SLIDE_15["drr"]["drop_ccp"] - 1
+
+
 def test_findings_compare_the_modes(invented_cases: dict[str, dict[str, Any]]) -> None:
     counts, others, score, ratios, buffers, collisions, starts, ratio = findings(invented_cases)
     number = {row[0]: int(row[1]) for row in counts.rows}
@@ -395,8 +420,11 @@ def test_findings_compare_the_modes(invented_cases: dict[str, dict[str, Any]]) -
     assert lengths["SFQ, as published"] == ("10.0", "10.0", "10.0", "10.5")
     assert lengths["DRR, equal limits"] == ("75.0", "150.0", "225.0", "300.0")
     assert [row[0] for row in collisions.rows[:2]] == ["slides", "ns-2 run again, earlier notes"]
-    assert collisions.rows[6][1:] == ("58.0 (58.0 to 58.0)", "95.0 (95.0 to 95.0)", *("99.5 (99.5 to 99.5)",) * 2)
-    assert [row[0].partition(":")[0] for row in starts.rows] == ["slides", *("ns-2 2.35", "here") * 3]
+    assert collisions.rows[7][1:] == ("58.0 (58.0 to 58.0)", "95.0 (95.0 to 95.0)", *("99.5 (99.5 to 99.5)",) * 2)
+    changed = [f"ns-2 2.35 with Linux's timeout{more}" for more in ("", ", recovery at ssthresh")]
+    assert [row[0].partition(":")[0] for row in starts.rows] == [
+        "slides", "ns-2 2.35", *changed, "here", *("ns-2 2.35", "here") * 3,
+    ]  # fmt: skip
     assert ratio.rows[0] == ("slides", "5.14", "0.0100", "424")
     assert "ratio of the means is 1.25" in ratio.ours
 

@@ -119,7 +119,9 @@ impl CongestionControl for Lp {
     fn observe(&mut self, window: &Window, ack: &Ack) {
         let by_paper = self.params.variant == Variant::Paper;
         let suspect = by_paper && self.delayed.suspects(ack, window.mss);
-        self.fresh = ack.one_way > 0 && !suspect;
+        // RFC 7323 section 4.1: an ACK of no new data echoes an older timestamp, so its delay is too long.
+        let outdated = !by_paper && ack.acked == 0;
+        self.fresh = ack.one_way > 0 && !suspect && !outdated;
         if !self.fresh {
             return;
         }

@@ -11,7 +11,7 @@ from typing import Any
 
 from bloatlab.experiments.aqm_survey import setup
 from bloatlab.experiments.aqm_survey.measures import measure
-from bloatlab.experiments.aqm_survey.setup import CCPS, CHOKE, EQUAL, PUBLISHED, QUEUES, RENO, mbps
+from bloatlab.experiments.aqm_survey.setup import CCPS, CHOKE, EQUAL, PUBLISHED, QUEUES, RENO, SFQ, mbps
 from bloatlab.experiments.base import PublishedRun
 from bloatlab.experiments.claim import Cases, Metrics
 
@@ -34,8 +34,13 @@ FAIR_QUEUES = ("drr", "sfq")
 """Queues with their own buffer size in ns-2."""
 TABLES: Mapping[str, Mapping[str, Any]] = {
     "DRR without collisions": {"kind": "drr", "limit": "25000B", "quantum": "250B", "classifier": "exact"},
+    "DRR with two shared queues": {
+        "kind": "drr", "limit": "25000B", "quantum": "250B", "classifier": "exact", "buckets": setup.FLOWS - 2,
+    },
+    "SFQ of 60 packets": {**SFQ, "limit": "60p"},
+    "SFQ of 100 packets": {**SFQ, "limit": "100p"},
     "RED with CHOKe's thresholds": {"kind": "red", "limit": "400p", **CHOKE, "bandwidth": "4Mbit/s"},
-}
+}  # fmt: skip
 """Queues given as a table with parameters. They show causes and are not queues of the source."""
 
 
@@ -72,6 +77,8 @@ class Point:
         others = f", {self.time}" if self.time != Point.time else ""
         if self.start_jitter != Point.start_jitter:
             others += f", joining at {self.ccp_start or setup.CCP_START} without spread"
+        elif self.ccp_start:
+            others += f", joining at {self.ccp_start}"
         return f"{QUEUES.get(self.queue, self.queue)}, {ccp}, {where}, {self.mode}{others}, run {replication + 1}"
 
 
@@ -89,20 +96,30 @@ def _points() -> Iterable[Point]:
     # Slides 7 and 8: CAP with a line per BUF.
     for ccp in ("ledbat", RENO):
         yield from (Point("fifo", ccp, cap, buf) for cap in CAPS for buf in BUFS)
-    yield from (EXACT, TOGETHER, replace(TOGETHER, ccp="lp"), AT_ONCE)
+    yield from (EXACT, TWO_PAIRS, TOGETHER, replace(TOGETHER, ccp="lp"), LATER, AT_ONCE)
+    yield from (*NICE_LIMITS, *NICE_STARTS)
     yield from along(LIKE_CHOKE, "wld")
     yield from along(OVERSHOOT, "cap")
     yield from along(Point("fifo", time=LONG), "cap")
 
 
 EXACT = Point("DRR without collisions")
+TWO_PAIRS = Point("DRR with two shared queues")
+"""A queue for every flow but two Reno flows, each of which shares one with a LEDBAT flow."""
 LIKE_CHOKE = Point("RED with CHOKe's thresholds")
 TOGETHER = Point("fifo", start_jitter="0s")
 """The flows of each class start at the same time."""
+LATER = replace(TOGETHER, ccp_start="10s")
+"""The same, but the low-priority flows join later."""
 AT_ONCE = Point("fifo", ccp_start="0s", start_jitter="0s")
 """All flows start at the same time."""
 OVERSHOOT = replace(AT_ONCE, ccp="lp")
 """The same with TCP-LP, so that the slow start of all flows overshoots together."""
+NICE_LIMITS = tuple(Point(f"SFQ of {packets} packets", "nice") for packets in (60, 100))
+NICE_STARTS = (
+    *(Point("sfq", "nice", ccp_start=start) for start in ("0s", "2s", "10s")), Point("sfq", "nice", start_jitter="0s"),
+)  # fmt: skip
+"""What was tried for SFQ with TCP-NICE: more packets, and other starts."""
 POINTS: tuple[Point, ...] = tuple(dict.fromkeys(_points()))
 RUNS: Mapping[str, PublishedRun] = {
     point.case(replication): PublishedRun(point.parameters, SEED + replication)

@@ -38,3 +38,11 @@ RANKS: Mapping[str, tuple[int, int, int]] = {
 """The score table: ranks by TCP%, by F_TCP + F_CCP and by D_TCP / D_CCP; the score is their sum."""
 SFQ_DROP_RATIOS: Mapping[str, float] = {"ledbat": 424, "lp": 1.29, "nice": 85.52}
 """D_TCP / D_CCP of SFQ in the score tables of slide 17, by low-priority congestion control."""
+
+
+def drop_of_rest(row: Mapping[str, float]) -> float:
+    """D_CCP that follows from the DROP, TCP% and D_TCP of a row, percent."""
+    share, drop, drop_tcp = (row[name] / 100 for name in ("tcp_share", "drop", "drop_tcp"))
+    # Drops for each packet that gets through.
+    lost = drop / (1 - drop) - share * drop_tcp / (1 - drop_tcp)
+    return 100 * lost / (lost + 1 - share)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from bloatlab.experiments.aqm_survey import margins, ns2
 from bloatlab.experiments.aqm_survey.cases import (
     CAPS,
     EXACT,
+    LATER,
     LIKE_CHOKE,
     LONG,
+    NICE_LIMITS,
+    NICE_STARTS,
     PACKETS,
     REPLICATIONS,
-    TOGETHER,
+    TWO_PAIRS,
     WLDS,
     Point,
     along,
@@ -34,14 +38,14 @@ from bloatlab.experiments.aqm_survey.claims import (
     scored,
 )
 from bloatlab.experiments.aqm_survey.measures import MEASURES, TITLES
-from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIOS, SLIDE_15
+from bloatlab.experiments.aqm_survey.published import RANKS, SFQ_DROP_RATIOS, SLIDE_15, drop_of_rest
 from bloatlab.experiments.aqm_survey.scores import CRITERIA
 from bloatlab.experiments.aqm_survey.setup import CCPS, QUEUES, mbps
 from bloatlab.experiments.aqm_survey.trends import AQMS, LAST_DIGIT, over
 from bloatlab.experiments.claim import Cases, Verdict
 
 Text = Callable[[Cases], str]
-UNEXPLAINED = "No run of ours shows the cause"
+FAIRNESS = ("fair", "fair_tcp", "fair_ccp")
 
 
 def remarked(verdicts: Sequence[Verdict], cases: Cases) -> list[Verdict]:
@@ -175,12 +179,16 @@ def _both(queue: str) -> Text:
 
 def _alike(cases: Cases) -> str:
     here, there = means(cases, Point("drr")), ns2.metrics(Point("drr"))
-    data, slide = ns2.metrics(Point("drr", ns2.DATA)), SLIDE_15["drr"]
+    slide, pairs, again = SLIDE_15["drr"], means(cases, TWO_PAIRS), ns2.metrics(replace(TWO_PAIRS, ccp=ns2.DATA))
+    close = ", ".join(f"{TITLES[name]} is {pairs[name]:.1f} ({slide[name]:g})" for name in FAIRNESS)
+    tried = ns2.tried_for_drr()
     return (
-        f"DRR's D_CCP is the difference: {slide['drop_ccp']:.2f} % on slide 15, {here['drop_ccp']:.2f} here, "
-        f"{there['drop_ccp']:.2f} in ns-2 2.35, and {data['drop_ccp']:.2f} there without the delay of the SYN. Its "
-        f"D_TCP is {slide['drop_tcp']:.2f}, {here['drop_tcp']:.2f} and {there['drop_tcp']:.2f} %. {UNEXPLAINED} of the "
-        "slide's value"
+        f"DRR's D_CCP is the difference: {slide['drop_ccp']:.2f} % on slide 15, {here['drop_ccp']:.2f} here and "
+        f"{there['drop_ccp']:.2f} in ns-2 2.35. The slide's row contradicts itself: with its DROP, TCP% and D_TCP, D_CCP "
+        f"is {drop_of_rest(slide):.2f} %. If two Reno flows share queues with two LEDBAT flows, {close} here (slide), and "
+        f"D_CCP is {pairs['drop_ccp']:.2f} % here and {again['drop_ccp']:.2f} in ns-2 without the SYN's delay. "
+        f"{len(tried)} set-ups of ns-2 with none to two shared queues, LEDBAT with and without the SYN's delay, and starts "
+        f"from 0 to 10 s have {min(tried):.2f} to {max(tried):.2f} %"
     )
 
 
@@ -234,11 +242,26 @@ def _lp_ratio(cases: Cases) -> str:
 
 def _nice_ratio(cases: Cases) -> str:
     found = means(cases, Point("sfq", "nice"))
-    lost = found["drop_ccp"] / 100 * (1 - found["tcp_share"] / 100) * PACKETS
-    return (
-        f"D_CCP is {found['drop_ccp']:.2f} % here, about {lost:.0f} packets a run, and D_TCP {found['drop_tcp']:.2f} "
-        f"%; ns-2 2.35 has no TCP-NICE. {UNEXPLAINED}"
+    own = 1 - found["tcp_share"] / 100
+    lost, needed = (
+        share / 100 * own * PACKETS for share in (found["drop_ccp"], found["drop_tcp"] / SFQ_DROP_RATIOS["nice"])
     )
+    starts = _ratios(cases, NICE_STARTS)
+    rates = _ratios(cases, along(Point("sfq", "nice"), "cap"))
+    limits = [quotient_text(means(cases, point)) for point in NICE_LIMITS]
+    many = [quotient_text(means(cases, Point("sfq", "nice", wld=wld))) for wld in (7, 9)]
+    return (
+        f"NICE loses about {lost:.0f} packets a run here; the slide's ratio needs {needed:.0f}. Tried here: other starts "
+        f"(ratios of {starts}), other CAP ({rates}), SFQ of 60 and 100 packets ({' and '.join(limits)}), and 7 and 9 Reno "
+        f"flows ({' and '.join(many)}). So it takes a longer queue or fewer NICE flows; ns-2 2.35 has no TCP-NICE"
+    )
+
+
+def _ratios(cases: Cases, points: Sequence[Point]) -> str:
+    """The lowest and the highest D_TCP / D_CCP."""
+    found = [means(cases, point) for point in points]
+    ordered = sorted(found, key=lambda one: one["drop_tcp"] / one["drop_ccp"] if one["drop_ccp"] else math.inf)
+    return f"{quotient_text(ordered[0])} to {quotient_text(ordered[-1])}"
 
 
 def _order(cases: Cases) -> str:
@@ -255,51 +278,53 @@ def _explains(name: str, here: float, there: float) -> bool:
     return abs(here - there) <= (absolute or 0) + (relative or 0) * abs(there)
 
 
-def _starts(name: str, ccp: str) -> Text:
-    """DropTail beside ns-2, also with starts that are not spread."""
-    together, spread = replace(TOGETHER, ccp=ccp), Point("fifo", ccp)
+def _tcp(name: str, point: Point) -> Text:
+    """A value of ns-2 with rules of Linux in its TCP, which are ours, or with a rule less in its TCP-LP."""
+    late = (
+        "ns-2's retransmission timeout, sRTT plus four deviations and at least 0.2 s, can be shorter than the RTT of a "
+        "growing queue"
+    )
+    half = "ns-2's retransmission timeout is shorter than Linux's, and during recovery its window is half of ssthresh"
+    growth = "in ns-2 the ACK at which TCP-LP reduces its window also lets it grow by a segment"
+    recovery = "Linux's timeout and ssthresh during recovery"
+    one = replace(point, ccp=ns2.ONE_STEP)
+    changes = [
+        (point, ns2.LINUX_TIMEOUT, late, "With Linux's timeout"),
+        (point, ns2.LINUX_RECOVERY, half, f"With {recovery}"),
+    ]
+    if point.ccp == "lp" and point.queue in ns2.WITH_ONE_STEP:
+        changes.insert(0, (one, ns2.SHIPPED, growth, "Without this growth"))
+        changes.append((one, ns2.LINUX_RECOVERY, f"{half}; {growth}", f"With {recovery} and without this growth"))
 
     def tell(cases: Cases) -> str:
-        here, there = mean(cases, together, name), ns2.metrics(together)[name]
-        own, far = mean(cases, spread, name), ns2.metrics(spread)[name]
-        said = (
-            f"with starts within 0.1 s {TITLES[name]} is {own:.1f} here and {far:.1f} in ns-2 2.35. If the flows of "
-            f"each class start at the same time, it is {here:.1f} and {there:.1f}"
-        )
-        if _explains(name, here, there):
-            return f"{said}. So the random starts are the difference; why they change ns-2 more is not explained"
-        if ccp == "lp":
-            return f"{said}. {_clock(name, 'fifo')(cases)}"
-        sent = PACKETS * (1 - mean(cases, spread, "tcp_share") / 100)
-        few = f". The low-priority flows send about {sent:.0f} of {PACKETS:,} packets" if name == "drop_ccp" else ""
-        return f"{said}, so the random starts are not the difference{few}. {UNEXPLAINED}"
+        here = mean(cases, point, name)
+        found = [(ns2.metrics(of, tcp)[name], rule, change) for of, tcp, rule, change in changes]
+        there, rule, change = next((one for one in found if _explains(name, here, one[0])), found[-1])
+        rest = "" if _explains(name, here, there) else ", so this is not the whole difference"
+        return f"{rule}. {change}, as here, ns-2 2.35 has {TITLES[name]} {there:.1f} (here {here:.1f}){rest}"
 
     return tell
 
 
-def _clock(name: str, queue: str) -> Text:
-    """TCP-LP beside ns-2, also without ns-2's estimate of the receiver's clock."""
-
-    def tell(cases: Cases) -> str:
-        own, delay = mean(cases, Point(queue, "lp"), name), ns2.metrics(Point(queue, ns2.DELAY))[name]
-        rest = (
-            "" if _explains(name, own, delay) else f", so this is not the whole difference. {UNEXPLAINED} of the rest"
-        )
-        return (
-            "TCP-LP in ns-2 first estimates the rate of the receiver's clock from the spacing of ACKs, in whole "
-            f"numbers. With the one-way delay itself, ns-2 2.35 has {TITLES[name]} {delay:.1f} (here {own:.1f}){rest}"
-        )
-
-    return tell
+def _first_packets(cases: Cases) -> str:
+    """DropTail's D_CCP beside ns-2."""
+    here, there = (read("drop_ccp") for read in (partial(mean, cases, LATER), ns2.metrics(LATER).__getitem__))
+    few = PACKETS * (1 - mean(cases, Point("fifo"), "tcp_share") / 100)
+    return (
+        f"{_tcp('drop_ccp', Point('fifo'))(cases)}. The low-priority flows send about {few:.0f} of {PACKETS:,} packets and "
+        "lose the first of them if the queue is full when they join. If they join at 10 s, without random starts, D_CCP is "
+        f"{here:.1f} here and {there:.1f} in ns-2"
+    )
 
 
 def _ratio_again(cases: Cases) -> str:
     here = means(cases, Point("sfq", "lp"))
-    there, delay = (ns2.metrics(Point("sfq", ccp)) for ccp in ("lp", ns2.DELAY))
+    there, one = (ns2.metrics(Point("sfq", ccp)) for ccp in ("lp", ns2.ONE_STEP))
+    lost = [of["drop_ccp"] / 100 * (1 - of["tcp_share"] / 100) * PACKETS for of in (here, one)]
     return (
-        f"D_CCP is {here['drop_ccp']:.2f} % here and {there['drop_ccp']:.2f} there. TCP-LP in ns-2 estimates the rate "
-        f"of the receiver's clock; with the one-way delay itself ns-2 2.35 has D_CCP {delay['drop_ccp']:.2f} % and the "
-        f"ratio {quotient_text(delay)}. {UNEXPLAINED} of the rest"
+        f"D_CCP is {here['drop_ccp']:.2f} % here and {there['drop_ccp']:.2f} there. In ns-2, the ACK at which TCP-LP "
+        "reduces its window also lets it grow by a segment. Without this growth ns-2 2.35 has D_CCP "
+        f"{one['drop_ccp']:.2f} % and the ratio {quotient_text(one)}: about {lost[1]:.0f} packets a run (here {lost[0]:.0f})"
     )
 
 
@@ -339,10 +364,10 @@ def _ns2_values() -> Mapping[str, Text]:
     """By the name of the claim about a value of ns-2."""
     found: dict[str, Text] = {}
     for name in MEASURES:
-        found |= {again(Point(queue, "lp"), name): _clock(name, queue) for queue in AQMS}
-        found |= {again(Point("fifo", ccp), name): _starts(name, ccp) for ccp in ("ledbat", "lp")}
+        points = (Point("fifo"), *(Point(queue, "lp") for queue in QUEUES))
+        found |= {again(point, name): _tcp(name, point) for point in points}
         found[again(Point("drr"), name)] = _syn
-    return {**found, RATIO_AGAIN: _ratio_again}
+    return {**found, again(Point("fifo"), "drop_ccp"): _first_packets, RATIO_AGAIN: _ratio_again}
 
 
 REASONS: Mapping[str, Text] = {

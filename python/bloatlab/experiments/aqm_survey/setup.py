@@ -40,6 +40,10 @@ OWN_CCPS: Mapping[str, Mapping[str, Any]] = {
 """Congestion controls for names without parameters."""
 CHOKE: Mapping[str, Any] = {"min": "6p", "max": "18p", "burst": 25, "probability": 0.1, "avpkt": f"{MTU}B"}
 """Parameters of CHOKe. The slides do not state them; these come nearest to its nine values on slide 15."""
+SFQ: Mapping[str, Any] = {
+    "kind": "sfq", "divisor": 16, "service": "packets", "overflow": "share", "classifier": "exact",
+}  # fmt: skip
+"""SFQ as in ns-2, without a limit."""
 BOTTLENECK_MS = 20
 ACCESS_MS: Mapping[str, tuple[int, ...]] = {FIX: (6, 6, 6, 6, 6), FAIR: (2, 4, 6, 8, 10)}
 """Propagation delay of the access links of the five pairs; 6 ms give an RTT of 52 ms with the bottleneck."""
@@ -84,8 +88,7 @@ def queue(params: Mapping[str, Any]) -> Any:
             own = {"buckets": FLOWS - 1, "quantum": "250B", "classifier": "exact"}
             return {"kind": kind, "limit": "25000B" if published else limit, **own}
         case "sfq":
-            own = {"divisor": 16, "service": "packets", "overflow": "share", "classifier": "exact"}
-            return {"kind": kind, "limit": "40p" if published else limit, **own}
+            return {**SFQ, "limit": "40p" if published else limit}
     return {"kind": kind, "limit": limit}
 
 
