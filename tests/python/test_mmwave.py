@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import bloatlab
@@ -16,7 +17,8 @@ from bloatlab.experiments import get
 from bloatlab.experiments.answering import Run, Runs
 from bloatlab.experiments.claim import judge
 from bloatlab.experiments.mmwave import readings
-from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
+from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON, of_dip, of_figure, of_peak
+from bloatlab.experiments.mmwave.setup import FEW_SEEDS, SEEDS
 from bloatlab.report import make_report
 from bloatlab.store import Store
 from bloatlab.sweeps import ExperimentSource, execute, plan, plan_all
@@ -46,8 +48,9 @@ def test_sixteen_cases_of_the_source() -> None:
     assert {name: len(values) for name, values in axes.items()} == {"scenario": 4, "queue": 4}
     assert len(runs) == 16
     assert tuple(experiment.published_runs()) == tuple(experiment.cases)
-    # Besides, PIE and FQ-CoDel without offload, and the runs that are compared with real Linux.
-    assert len(experiment.cases) == 5 * len(runs) + 3 * 2 * 3 + 4 * 2 * 3
+    # Besides, PIE and FQ-CoDel without offload, the runs that are compared with real Linux, those with the Linux of today, and
+    # those with more samples.
+    assert len(experiment.cases) == 5 * len(runs) + 3 * 2 * 3 + 4 * 2 * 3 + 7 * 3 + 2 * 3
     assert {experiment.seed_of(case) for case in experiment.cases} == {42, 43, 44, 45, 46}
 
 
@@ -228,10 +231,12 @@ def test_the_excess_of_a_dip_by_hand() -> None:
     rates = [3000.0, 3000.0, 1000.0, 1000.0, 3000.0, 3000.0]
     highest = [10.5, 12.5, 30.0, 39.5, 20.0, 10.5]
     # 12 ms of queue become 36 at a third of the rate.
-    assert list(readings.excess(rates, highest, 0.5, 0.0)) == [pytest.approx(39.5 - 36.0)]
+    (dip,) = readings.dips(rates, highest, 0.5)
+    assert (dip.time, dip.before, dip.after, dip.queue, dip.peak) == (pytest.approx(0.2), 3000, 1000, 12.0, 39.5)
+    assert dip.excess() == pytest.approx(39.5 - 36.0)
     # With the run's median, a queue that is shorter counts as the median one.
-    assert list(readings.excess(rates, highest, 0.5, 13.0)) == [pytest.approx(39.5 - 39.0)]
-    assert list(readings.excess(rates, [None] * 6, 0.5, 13.0)) == []
+    assert dip.excess(13.0) == pytest.approx(39.5 - 39.0)
+    assert list(readings.dips(rates, [None] * 6, 0.5)) == []
 
 
 def test_a_fifo_drains_as_the_source_tells() -> None:
@@ -253,6 +258,12 @@ def test_a_fifo_drains_as_the_source_tells() -> None:
 
 # Claims.
 
+OF_A_RUN = (
+    "srtt_median", "srtt_max", "srtt_mean_max", "srtt_flow_max", "dip_excess", "dip_excess_median", "dip_usual", "seen_least",
+    "seen_most", *(f"{which}_{name}" for which in ("dip", "highest") for name in ("time", "before", "after", "queue", "peak")),
+)  # fmt: skip
+"""Readings that the reasons use."""
+
 
 def _cases(**readings_: float) -> dict[str, dict[str, object]]:
     return {case: {"readings": readings_} for case in get("mmwave-aqm").cases}
@@ -263,7 +274,7 @@ def test_claims_that_need_the_traces_are_not_judged_without() -> None:
     experiment = get("mmwave-aqm")
     names = [claim.name for claim in (*CLAIMS, *COMPARISON)]
     assert len(names) == len(set(names))
-    found = dict.fromkeys(("saturated_apart", "srtt_median", "srtt_max", "dip_excess", "goodput_share"), 1.0)
+    found = dict.fromkeys(("saturated_apart", "goodput_share", *OF_A_RUN), 1.0)
     without = experiment.verdicts(_cases(**found), {"traces": None})
     unjudged = [verdict for verdict in without if verdict.why]
     assert Counter(verdict.claim.kind for verdict in unjudged) == {"read off": 24 + 8, "derived": 8, "check": 17}
@@ -311,6 +322,53 @@ def test_the_bound_of_a_dip_is_judged_with_the_queue_just_before_it() -> None:
         claim.name: judge(claim, cases) for claim in (*CLAIMS, *COMPARISON) if claim.name.startswith("(c) lb, pie")
     }
     assert [(verdict.measured, verdict.holds) for verdict in verdicts.values()] == [(3.5, False), (1.0, None)]
+
+
+def test_a_claim_that_does_not_hold_says_why_from_the_runs() -> None:
+    cases = _cases(**dict.fromkeys(OF_A_RUN, 1.0))
+    dip = {
+        "dip_excess": 4.0,
+        "dip_time": 9.0,
+        "dip_before": 3000.0,
+        "dip_after": 1000.0,
+        "dip_queue": 5.0,
+        "dip_peak": 19.0,
+    }
+    peak = {
+        "srtt_max": 33.0,
+        "highest_time": 9.0,
+        "highest_before": 3000.0,
+        "highest_after": 1000.0,
+        "highest_queue": 11.0,
+    }
+    for seed in SEEDS:
+        cases[f"lb-fq_codel, seed {seed}"] = {"readings": dict.fromkeys(OF_A_RUN, 2.0) | dip}
+        cases[f"mobb-pie, seed {seed}"] = {"readings": dict.fromkeys(OF_A_RUN, 5.0) | dip | peak | {"srtt_max": 41.0}}
+    for seed in FEW_SEEDS:
+        seen = {"seen_least": 22.4, "seen_most": 27.9}
+        cases[f"lb-fq_codel, a sample every 10ms, seed {seed}"] = {"readings": seen}
+    notes = {
+        verdict.claim.name: verdict.claim.note for verdict in get("mmwave-aqm").verdicts(cases, {"traces": "there"})
+    }
+    falls = "In 5 of 5 runs this is at 9.0 s, where the rate falls from 3000 to 1000 Mbit/s: the queue was at 5.0 ms"
+    returns, tail = notes[of_dip("lb", "fq_codel")], notes[of_dip("mobb", "pie")]
+    assert falls in returns
+    assert returns.endswith("the largest distance is 2.0 ms")
+    assert falls in tail
+    assert tail.endswith("FQ-CoDel drops at the head: its distance is 1.0 ms")
+    assert "A queue of 11.0 ms then takes 33 ms" in notes[of_peak("mobb", "pie")]
+    largest = notes[of_figure("lb", "fq_codel", "largest")]
+    assert "Flow by flow, the largest sRTT of the 5 runs is 2.0 ms" in largest
+    assert "samples 120 ms apart have 22.4 to 27.9 ms" in largest
+    # A claim that holds has no reason.
+    assert "this is at" not in notes[of_dip("sb", "pie")]
+
+
+def test_samples_that_are_further_apart_see_less_of_a_peak() -> None:
+    times = [round(0.01 * place, 2) for place in range(1, 49)]
+    srtt = [30.0 if time == 0.2 else 10.0 + time for time in times]
+    flows = pl.DataFrame({"time_s": times, "srtt_ms": srtt, "flow": ["iperf"] * len(times)})
+    assert readings.seen(flows) == {"seen_least": pytest.approx(10.37), "seen_most": 30.0}
 
 
 def test_fq_codel_is_compared_with_pie_with_and_without_offload() -> None:

@@ -9,10 +9,24 @@ from bloatlab.experiments import answering, criteria, naming, quantities, shared
 from bloatlab.experiments import parameters as read
 from bloatlab.experiments.answering import Group, Quantity, Runs
 from bloatlab.experiments.base import Experiment, FileMaker, PublishedRun
-from bloatlab.experiments.claim import Claim, Metrics
-from bloatlab.experiments.mmwave import files, readings, traffic
+from bloatlab.experiments.claim import Cases, Claim, Metrics, Verdict
+from bloatlab.experiments.mmwave import files, readings, reasons, traffic
 from bloatlab.experiments.mmwave.claims import CLAIMS, COMPARISON
-from bloatlab.experiments.mmwave.setup import CASES, FLOW, OFFLOADS, PING, QUEUES, SCENARIOS, SOURCE
+from bloatlab.experiments.mmwave.setup import (
+    CASES,
+    FINELY,
+    FLOW,
+    OF_2019,
+    OFFLOADS,
+    OFTEN,
+    PIE_OF_2019,
+    PING,
+    QUEUES,
+    SCENARIOS,
+    SOURCE,
+    TCP_OF_2019,
+    TODAY,
+)
 from bloatlab.experiments.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -106,7 +120,20 @@ class MmwaveAqm(Experiment):
                  "`receive`: segments that leave together get one ACK; `none`: one ACK per two segments",
             read=read.choice(*OFFLOADS), published="not stated, on by default",
         ),
+        Parameter(
+            "kernel", TODAY, "",
+            allowed=f"{TODAY}, {OF_2019}",
+            help=f"which Linux hosts and shaper are; `{OF_2019}`, when the source measured: `pie` computes its delay from the "
+                 "departure rate (timestamps came with 5.5), and offload buffers are not larger for short RTTs (5.18)",
+            read=read.choice(TODAY, OF_2019), published="not stated; 2019 by its date",
+        ),
         shared.rtt("500us", published="below 1ms"),
+        Parameter(
+            "sample_interval", OFTEN, "",
+            allowed=f"{OFTEN}, {FINELY}",
+            help="time between two samples of the connections and of the queue",
+            read=read.choice(OFTEN, FINELY), published="0.1 s and the time that ss takes",
+        ),
         shared.stop("120s"),
         shared.warmup("0s"),
     )  # fmt: skip
@@ -130,26 +157,32 @@ class MmwaveAqm(Experiment):
         return traffic.measured(metrics)
 
     def scenario(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """A dumbbell whose rate varies. Ethernet's header counts in the queue and on the wire, as in Linux's shaper."""
-        queue = params["queue"]
+        """A dumbbell whose rate varies, a shaper as in Linux: Ethernet's header counts in the queue and on the wire."""
+        queue, of_2019 = params["queue"], params["kernel"] == OF_2019
+        named = {**QUEUES, "pie": PIE_OF_2019} if of_2019 else QUEUES
         hosts = {
             "cca": shared.as_in_linux(params["cca"]),
-            "tcp": OFFLOADS[params["offload"]],
+            "tcp": {**OFFLOADS[params["offload"]], **(TCP_OF_2019 if of_2019 else {})},
         }
         return {
             "name": self.name,
             "duration": params["stop"],
             "warmup": params["warmup"],
-            "sample_interval": "100ms",
+            "sample_interval": params["sample_interval"],
             "dumbbell": {
                 "rate": SCENARIOS[params["scenario"]],
                 "rtt": params["rtt"],
-                "queue": QUEUES.get(queue, queue) if isinstance(queue, str) else queue,
+                "queue": named.get(queue, queue) if isinstance(queue, str) else queue,
                 "header": 14,
+                "shaper": True,
                 "vary": {"rate": _rate(params)},
             },
             "flows": [*traffic.flows(params["traffic"], params["flows"], hosts), shared.ping()],
         }
+
+    def verdicts(self, metrics: Cases, parameters: Mapping[str, Any] | None = None) -> list[Verdict]:
+        """Compares the claims. The note of one that does not hold says why, from the runs."""
+        return reasons.told(super().verdicts(metrics, parameters), metrics)
 
     def readings(self, run: Result) -> dict[str, float]:
         """Numbers for the claims."""

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
 from bloatlab import units
 from bloatlab.experiments.mmwave.samples import connections
-from bloatlab.experiments.mmwave.setup import DIP, FIFOS
+from bloatlab.experiments.mmwave.setup import DIP, FIFOS, FINELY
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from bloatlab.result import Result
 
 SAMPLE = 0.1
 """s."""
+SEEN = 0.12
+"""Seconds between two samples of a script that waits 0.1 s after each ss, if that takes 20 ms."""
 STARTED = 2.0
 """Seconds that the figure does not show.
 
@@ -50,13 +55,15 @@ def of_run(run: Result) -> dict[str, float]:
     if not srtt:
         return found
     means = settled.group_by("time_s").agg(pl.col("srtt_ms").mean())["srtt_ms"].to_list()
-    found |= {"srtt_median": median(srtt), "srtt_max": max(srtt), "srtt_mean_max": max(means)}
+    largest = settled.group_by("flow").agg(pl.col("srtt_ms").max())["srtt_ms"].to_list()
+    found |= {
+        "srtt_median": median(srtt), "srtt_max": max(srtt), "srtt_mean_max": max(means), "srtt_flow_max": min(largest),
+    }  # fmt: skip
+    if run.parameters["sample_interval"] == FINELY:
+        return found | seen(settled)
     highest = dict(flows.group_by("time_s").agg(pl.col("srtt_ms").max()).iter_rows())
     at = [highest.get(time) for time in link["time_s"].to_list()]
-    for name, least in (("dip_excess", 0.0), ("dip_excess_median", found["srtt_median"] - base_ms)):
-        excesses = list(excess(rates, at, base_ms, least))
-        if excesses:
-            found[name] = max(excesses)
+    found |= _worst(list(dips(rates, at, base_ms)), found["srtt_median"] - base_ms)
     queue = run.parameters["queue"]
     if isinstance(queue, str) and queue in FIFOS:
         limit = FIFOS[queue]
@@ -64,6 +71,19 @@ def of_run(run: Result) -> dict[str, float]:
         backlog = [held / limit for held in link["queue_bytes"].to_list()]
         found |= _saturation(list(saturated(rates, backlog, pings)), limit, base_ms)
     return found
+
+
+def seen(flows: pl.DataFrame) -> dict[str, float]:
+    """The least and the most of the largest sRTT that samples `SEEN` apart can have, whenever the first one is."""
+    import polars as pl
+
+    times = flows["time_s"].unique().sort()
+    apart = round(SEEN / (times[1] - times[0]))
+    largest = [
+        max(flows.filter(pl.col("time_s").is_in(times.gather_every(apart, offset).to_list()))["srtt_ms"].to_list())
+        for offset in range(apart)
+    ]
+    return {"seen_least": min(largest), "seen_most": max(largest)}
 
 
 def same(first: float, second: float) -> bool:
@@ -141,18 +161,54 @@ def falls(rates: Sequence[float]) -> Iterator[tuple[int, int, float, float]]:
         first = end
 
 
-def excess(rates: Sequence[float], highest: Sequence[float | None], base_ms: float, least: float) -> Iterator[float]:
-    """How many ms the RTT of each dip exceeds the delay of an unmanaged queue, q C_before / C_dip.
+@dataclass(frozen=True)
+class Dip:
+    """A fall of the rate, and what it does to the RTT."""
+
+    time: float
+    """Of the last sample before it, s."""
+    before: float
+    after: float
+    """Rates, Mbit/s."""
+    queue: float
+    """Queueing delay just before it, ms."""
+    peak: float
+    """Largest RTT until the next change, ms."""
+
+    def excess(self, least: float = 0.0) -> float:
+        """How many ms the RTT exceeds the delay of an unmanaged queue, q C_before / C_dip.
+
+        Args:
+            least: Smallest q that counts, ms. An AQM returns to its usual delay at any rate, so with the median queueing delay
+                of the run a queue that is shorter before the dip counts with this delay.
+        """
+        return self.peak - max(self.queue, least) * self.before / self.after
+
+
+def dips(rates: Sequence[float], highest: Sequence[float | None], base_ms: float) -> Iterator[Dip]:
+    """The falls of the rate with an RTT before and after them.
 
     Args:
         rates: Mean rate of each sample, Mbit/s.
         highest: Largest sRTT of a flow at the end of each sample, ms.
         base_ms: Base RTT.
-        least: Smallest q that counts, ms. An AQM returns to its usual delay at any rate, so with the median queueing delay of
-            the run a queue that is shorter before the dip counts with this delay.
     """
     for first, end, before, after in falls(rates):
         peaks = [rtt for rtt in highest[first:end] if rtt is not None]
-        queue = highest[first - 1]
-        if peaks and queue is not None:
-            yield max(peaks) - max(queue - base_ms, least) * before / after
+        rtt = highest[first - 1]
+        if peaks and rtt is not None:
+            yield Dip(first * SAMPLE, before, after, rtt - base_ms, max(peaks))
+
+
+def _worst(found: Sequence[Dip], usual: float) -> dict[str, float]:
+    """The readings of the dips with the largest excess and with the largest RTT. `usual` is the queue's median delay, ms."""
+    if not found:
+        return {}
+    worst, highest = max(found, key=Dip.excess), max(found, key=lambda dip: dip.peak)
+    return {
+        "dip_excess": worst.excess(),
+        "dip_excess_median": max(dip.excess(usual) for dip in found),
+        "dip_usual": usual,
+        **{f"dip_{name}": value for name, value in asdict(worst).items()},
+        **{f"highest_{name}": value for name, value in asdict(highest).items()},
+    }
