@@ -52,6 +52,11 @@ def test_linux_again_agrees_in_most_medians_too() -> None:
         assert words["agrees"] / words.total() >= 0.92, metric
 
 
+@pytest.mark.parametrize("metric", ["ping", "srtt", "page"])
+def test_where_linux_agrees_with_itself_the_simulator_agrees_with_it(metric: str) -> None:
+    assert linux_experiments_page.only_ours("home-router", metric) == []
+
+
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_the_program_of_the_guest_compiles(tmp_path: Path) -> None:
     warnings = ["-Wall", "-Wextra", "-Werror"]
