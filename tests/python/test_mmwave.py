@@ -360,6 +360,12 @@ def test_a_claim_that_does_not_hold_says_why_from_the_runs() -> None:
     largest = notes[of_figure("lb", "fq_codel", "largest")]
     assert "Flow by flow, the largest sRTT of the 5 runs is 2.0 ms" in largest
     assert "samples 120 ms apart have 22.4 to 27.9 ms" in largest
+    # Only PIE drops at the tail.
+    long = dict.fromkeys(OF_A_RUN, 5.0) | dip
+    cases |= {f"sb-{queue}, seed {seed}": {"readings": long} for queue in ("pie", "fq_codel") for seed in SEEDS}
+    again = {one.claim.name: one.claim.note for one in get("mmwave-aqm").verdicts(cases, {"traces": "there"})}
+    assert "drops at the tail" in again[of_dip("sb", "pie")]
+    assert again[of_dip("sb", "fq_codel")].endswith("and the RTT rises to 19.0 ms")
     # A claim that holds has no reason.
     assert "this is at" not in notes[of_dip("sb", "pie")]
 

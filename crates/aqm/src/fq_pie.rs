@@ -4,8 +4,9 @@ use bloatlab_units::{Bytes, Duration, Limit, Nanos, Rng};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::departure_rate::DepartureRate;
 use crate::flow_scheduler::{FlowScheduler, ScheduledFlow, Turn};
-use crate::pie::{self, DepartureRate, PieController, PieState};
+use crate::pie::{self, PieController, PieState};
 use crate::ring::Capacity;
 use crate::slab::{Chain, FlowHash, NONE, Slab};
 use crate::tc::{Form, Word};

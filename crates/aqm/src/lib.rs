@@ -7,6 +7,7 @@ use bloatlab_units::Nanos;
 mod classifier;
 mod contents;
 mod context;
+mod departure_rate;
 mod deque;
 mod heavy_hitters;
 mod inner;

@@ -6,6 +6,7 @@ use bloatlab_units::{Duration, Limit, MILLISECOND, Nanos, Rng, SECOND};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::departure_rate::DepartureRate;
 use crate::ring::{Capacity, Ring};
 use crate::{
     BufferDecision, Context, DropReason, Factory, Form, Packet, Qdisc, Sink, Slot, Tc, Verdict,
@@ -294,58 +295,6 @@ fn scale(prob: f64) -> f64 {
         .map_or(1.0, |(_, factor)| *factor)
 }
 
-/// RFC 8033 section 5.2: the departure rate, measured while the queue does not run empty.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct DepartureRate {
-    /// Start of the current measurement, if any, and the bytes departed since.
-    measuring: Option<(Nanos, u64)>,
-    /// Bytes of the offload buffer that is leaving, which departs as a whole.
-    leaving: u64,
-    /// Mean rate in bytes per second; 0 before the first measurement.
-    mean: f64,
-}
-
-/// RFC 8033 section 5.2: 2^14 bytes.
-const DQ_THRESHOLD: u64 = 1 << 14;
-
-impl DepartureRate {
-    /// The time in seconds that `backlog` bytes take to depart; 0 before the first measurement.
-    pub fn delay(&self, backlog: u64) -> f64 {
-        if self.mean == 0.0 {
-            return 0.0;
-        }
-        backlog as f64 / self.mean
-    }
-
-    /// Records a departure that leaves this backlog.
-    pub fn departed<P: Packet>(&mut self, now: Nanos, packet: &P, backlog: u64) {
-        self.leaving += u64::from(packet.size());
-        if packet.has_more() {
-            return;
-        }
-        let size = std::mem::take(&mut self.leaving);
-        let is_long = backlog >= DQ_THRESHOLD;
-        let Some((start, bytes)) = &mut self.measuring else {
-            // RFC 8033 section 5.2: the departure that starts a measurement counts, too.
-            self.measuring = is_long.then_some((now, size));
-            return;
-        };
-        *bytes += size;
-        // Departures at the same time have no rate.
-        if *bytes >= DQ_THRESHOLD && now > *start {
-            let rate = *bytes as f64 * SECOND as f64 / (now - *start) as f64;
-            self.mean = if self.mean == 0.0 {
-                rate
-            } else {
-                // As in Linux. RFC 8033 section 5.2 averages times, with weight 1/4.
-                self.mean + (rate - self.mean) / 8.0
-            };
-            // In Linux, the next measurement follows at once.
-            self.measuring = is_long.then_some((now, 0));
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct Stats {
     dropped: u64,
@@ -451,7 +400,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 
     /// `delay` is in seconds, `avg_dq_rate` in bytes per second (0 before the first measurement).
     fn stats(&self) -> Vec<(&'static str, f64)> {
-        let rate = self.rate.map_or(0.0, |rate| rate.mean);
+        let rate = self.rate.map_or(0.0, |rate| rate.mean());
         vec![
             ("prob", self.state.prob),
             ("delay", self.qdelay()),

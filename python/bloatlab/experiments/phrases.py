@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 NONE = "–"
@@ -215,6 +215,12 @@ def interval(mean: float, half: float | None, digits: int = 4) -> str:
     if not float(shown.replace(",", "")):
         shown = f"<{10**-decimals:.{decimals}f}"
     return f"{mean:z,.{decimals}f} ± {shown}"
+
+
+def span(values: Sequence[float], text: Callable[[float], str]) -> str:
+    """The smallest and the largest of some values, each written by `text`, such as `17 to 20`."""
+    low, high = text(min(values)), text(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def percent(share: float | None) -> str:

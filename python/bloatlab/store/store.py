@@ -371,7 +371,7 @@ class Store:
     def held(self) -> Iterator[None]:
         """Reads the database and the tables once for all that happens inside, instead of at each call.
 
-        If a writer merges parts meanwhile, the database is read again. Inside another one, it changes nothing.
+        If a writer merges parts meanwhile, the database is read again. Inside another `held`, it changes nothing.
         """
         if self._held:
             yield

@@ -126,8 +126,8 @@ def _why_crowded(flows: int, mbps: float) -> Callable[[Cases], str]:
             "competitive mode, Copa flows also take each other for flows that fill the buffer. Without the mode, the queue has "
             f"{close} packets ({endless} in an infinite buffer). A base RTT is kept for {MEMORY:g} s, and in some {MEMORY:g} s "
             f"the queue never falls below {left} packets. If each flow has a queue of its own for the first {ALONE:g} s and so "
-            f"measures the base RTT, these are {of_fair} packets, and the mean queue has {fair} without the mode and {mode} with "
-            "it"
+            f"measures the base RTT, it falls to {of_fair} packets in any {MEMORY:g} s, and the mean queue has {fair} without "
+            f"the mode and {mode} with it"
         )
 
     return why
@@ -167,9 +167,9 @@ def crowded(cases: Cases) -> Finding:
         f"mode {spans(NO_MODE)}. Flows that start in a queue measure a base RTT that includes it, and aim at a longer queue. "
         f"Copa forgets a base RTT after {MEMORY:g} s. While the queue never empties, no flow measures the right one: without "
         f"the mode, the queue of eight flows never falls below {left(NO_MODE)} packets in some {MEMORY:g} s. If each flow has a "
-        f"queue of its own (DRR) for the first {ALONE:g} s, these are {left(NO_MODE + FAIR)} packets, and four and eight flows "
-        f"keep {spans(NO_MODE + FAIR)} packets. In an infinite buffer, the same changes {spans(NO_MODE + IN_INFINITE)} packets "
-        f"to {spans(NO_MODE + FAIR + IN_INFINITE)}. Starts "
+        f"queue of its own (DRR) for the first {ALONE:g} s, it falls to {left(NO_MODE + FAIR)} packets in any {MEMORY:g} s, and "
+        f"four and eight flows keep {spans(NO_MODE + FAIR)} packets. In an infinite buffer they then keep "
+        f"{spans(NO_MODE + FAIR + IN_INFINITE)} packets instead of {spans(NO_MODE + IN_INFINITE)}. Starts "
         f"{APART:g} s apart do the same ({spans(NO_MODE + LATER)}), because the queue is short when a flow starts. A base RTT "
         "that is never forgotten is not enough, because the first one is wrong. Some of the eight flows compete even if their "
         f"base RTTs are right: they keep {_queue(*CROWDED[-1], FAIR).span(cases)} packets then. Only a loss ends the growth of "

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from bloatlab import units
+from bloatlab.experiments import phrases
 from bloatlab.experiments.claim import Cases, Metrics
 
 if TYPE_CHECKING:
@@ -77,8 +78,7 @@ class Combined:
 
 def span(values: Sequence[float], digits: int = 3) -> str:
     """The smallest and the largest of some values, such as `17 to 20`."""
-    low, high = (f"{value:.0f}" if value >= 100 else f"{value:.{digits}g}" for value in (min(values), max(values)))
-    return low if low == high else f"{low} to {high}"
+    return phrases.span(values, lambda value: f"{value:.0f}" if value >= 100 else f"{value:.{digits}g}")
 
 
 def packets(mbps: float, seconds: float) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
+from bloatlab.experiments import phrases
 from bloatlab.experiments.claim import Cases, Verdict
 from bloatlab.experiments.mmwave.claims import (
     BLOCKED,
@@ -53,8 +54,7 @@ def _values(cases: Cases, names: Sequence[str], reading: str) -> list[float]:
 
 
 def _span(values: Sequence[float], digits: int = 1) -> str:
-    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
-    return low if low == high else f"{low} to {high}"
+    return phrases.span(values, lambda value: f"{value:.{digits}f}")
 
 
 def _runs(scenario: str, queue: str) -> list[str]:
@@ -125,6 +125,8 @@ def _dip(scenario: str, queue: str) -> Text:
                 f"{said}. An AQM returns to its usual delay at any rate. With the median in place of a shorter q_before, the "
                 f"largest distance is {distances} ms"
             )
+        if queue != "pie":
+            return said
         heads = _values(cases, _runs(scenario, "fq_codel"), "dip_excess")
         return (
             f"{said}. PIE drops at the tail of the queue, so the flows notice it only after the packets ahead, and their windows "

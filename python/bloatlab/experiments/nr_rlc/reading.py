@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from bloatlab.experiments import phrases
 from bloatlab.experiments.claim import Cases
 from bloatlab.experiments.nr_rlc.setup import ELEPHANT, MICE
 
@@ -60,8 +61,7 @@ def spread(values: Sequence[float], show: Callable[[float], str]) -> str:
 
 def span(values: Sequence[int]) -> str:
     """Range as text."""
-    low, high = min(values), max(values)
-    return f"{low}" if low == high else f"{low} to {high}"
+    return phrases.span(values, str)
 
 
 def whole(value: float) -> str:
